@@ -9,7 +9,7 @@ export interface Row {
   readonly items: readonly (Item | string)[];
 }
 
-export type Item = Table | Sentence | Bars | Curve | Shape | Note | View;
+export type Item = Table | Sentence | Bars | Curve | Shape | Picture | Note | View;
 
 /**
  * The way a matrix comes from others, by their names. Pointing at one of its cells lights up what went into it and
@@ -71,6 +71,24 @@ export interface Shape {
   readonly name: string;
   readonly sizes: readonly number[];
   readonly axes: readonly string[];
+}
+
+/** A picture cut into patches. */
+export interface Picture {
+  readonly kind: "picture";
+  readonly name: string;
+  /** The pixels’ colours row by row, as #rgb. */
+  readonly pixels: readonly string[];
+  /** The number of pixels in a row. */
+  readonly width: number;
+  /** The number of patches in a row. */
+  readonly across: number;
+  /** A weight for each patch. The less weight, next to the largest, the more a patch fades. */
+  readonly weights?: readonly number[];
+  /** The patch that looks. */
+  readonly query?: number;
+  /** A click on a patch gives a control the patch's value. */
+  readonly chooses?: { readonly control: string; readonly values: readonly number[] };
 }
 
 export interface Note {

@@ -8,6 +8,7 @@ import type { Item, Row } from "../scene.js";
 import { drawControls } from "./controls.js";
 import { drawBars, drawCurve, drawNote, drawSentence, drawShape, drawView } from "./items.js";
 import type { Hands, Look } from "./look.js";
+import { drawPicture } from "./picture.js";
 import { sumOf } from "./sum.js";
 import { drawTable } from "./table.js";
 
@@ -51,6 +52,7 @@ function drawItem(item: Item, { controls }: Lesson, look: Look, hands: Hands): T
     case "bars": return drawBars(item);
     case "curve": return drawCurve(item);
     case "shape": return drawShape(item);
+    case "picture": return drawPicture(item, look, hands);
     case "note": return drawNote(item);
     case "view": return drawView(item, look, hands);
   }

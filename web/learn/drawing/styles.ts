@@ -371,6 +371,33 @@ export const figureStyles = (): CSSResult => css`
     line-height: 14px;
     font-style: normal;
   }
+  .picture figcaption {
+    padding-bottom: 2px;
+    font-size: 13px;
+    line-height: 18px;
+  }
+  .picture svg {
+    display: block;
+    max-width: 100%;
+    height: auto;
+    shape-rendering: crispEdges;
+    print-color-adjust: exact;
+    -webkit-print-color-adjust: exact;
+  }
+  .picture rect {
+    fill: var(--field);
+    stroke: var(--field);
+    stroke-width: 0.5px;
+    vector-effect: non-scaling-stroke;
+  }
+  .picture .query {
+    fill: none;
+    stroke: var(--accent);
+    stroke-width: 3px;
+  }
+  .picture.chosen rect {
+    cursor: pointer;
+  }
   .note.error {
     padding: 8px 12px;
     border-inline-start: 3px solid var(--accent);

@@ -8,13 +8,15 @@ export interface PaddingOptions {
   short?: readonly string[];
   /** The number of padding positions. */
   padding?: number;
+  /** The size of the numbers in the padding. */
+  loudness?: number;
   seed?: number;
 }
 
 const kWidth = 8;
 
 export async function padding(engine: LessonEngine, options: PaddingOptions = {}): Promise<Findings> {
-  const { short = ["the", "cat", "slept"], padding: extra = 2, seed = 82 } = options;
+  const { short = ["the", "cat", "slept"], padding: extra = 2, loudness = 3, seed = 82 } = options;
   const draw = new Draw(seed);
   const [n, length] = [short.length, short.length + extra];
   const tokens = [...short, ...Array<string>(extra).fill("·")].map((token, index) => (index < n ? token : `pad ${index}`));
@@ -22,7 +24,7 @@ export async function padding(engine: LessonEngine, options: PaddingOptions = {}
   const state = layerState(square(), square(), square(), square());
   const [own, long] = [draw.rows(n, kWidth), draw.rows(length, kWidth)];
   // The contents of the padding are arbitrary. They are large here, so that a leak would show.
-  const rest = draw.rows(extra, kWidth, 3);
+  const rest = draw.rows(extra, kWidth, loudness);
   const batch = { data: [...long, ...own, ...rest].flat(), shape: [2, length, kWidth] };
   const padded = [...long.map(() => false), ...tokens.map((_, index) => index >= n)];
   const keyPaddingMask = { data: padded, shape: [2, length] };

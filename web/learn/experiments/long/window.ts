@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A causal map with a window, and the tokens that reach others through several layers of such maps. */
+import { attend } from "../checkpoints/checkpoint.js";
+import { Draw, sum, type LessonEngine } from "../numbers.js";
+
+export interface Windowed {
+  /** The weights of one layer. */
+  readonly weights: number[][];
+  /** The product of as many such maps as there are layers: the part of each token's output that came from each token. */
+  readonly reach: number[][];
+}
+
+export interface WindowOptions {
+  readonly tokens: number;
+  /** The number of earlier tokens that a token sees. */
+  readonly window: number;
+  readonly layers: number;
+  /** The first token sees and is seen by all that the causal mask allows. */
+  readonly isFirstGlobal: boolean;
+}
+
+export async function windowed(engine: LessonEngine, { tokens, window, layers, isFirstGlobal }: WindowOptions): Promise<Windowed> {
+  const draw = new Draw(94);
+  const [q, k] = [draw.rows(tokens, 4), draw.rows(tokens, 4)];
+  const globalTokens = { data: Array.from({ length: tokens }, (_, token) => isFirstGlobal && token === 0), shape: [1, tokens] };
+  const { weights } = await attend(engine, q, k, k, { isCausal: true, windowLeft: window, globalTokens });
+  let reach = weights;
+  for (let layer = 1; layer < layers; ++layer)
+    reach = weights.map((row) => row.map((_, col) => sum(row.map((weight, key) => weight * (reach[key]?.[col] ?? NaN)))));
+  return { weights, reach };
+}
