@@ -6,6 +6,8 @@ export const scores: Chapter = {
   title: "Scores, scaling, softmax",
   lessons: {
     "softmax-by-hand": () => import("./softmax-by-hand/lesson.js"),
+    vanishing: () => import("./vanishing/lesson.js"),
     saturation: () => import("./saturation/lesson.js"),
+    "two-divisions": () => import("./two-divisions/lesson.js"),
   },
 };

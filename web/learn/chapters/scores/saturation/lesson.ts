@@ -8,8 +8,8 @@ const kWidths = [4, 16, 64, 256, 1024];
 
 export default lesson({
   title: "Why scores are divided by √d",
-  claim: "The wider the head, the larger its raw scores: without ÷ √d, one key takes almost all of the weight.",
-  teaches: ["T0.5", "T3.2"],
+  claim: "The wider the head, the larger its raw scores and the steeper its weights, unless the scores are divided by √d.",
+  teaches: ["T0.5"],
   controls: {
     width: { kind: "steps", label: "head width d", values: kWidths, value: 256 },
   },

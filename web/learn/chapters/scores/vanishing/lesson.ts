@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+import { count, largest, map, matrix, observe, rows, shown, given, tensor } from "../../../experiments/numbers.js";
+import type { LessonEngine } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { table } from "../../../scene.js";
+
+const kKeys = ["cat", "sat", "mat"];
+const kLeads = count(33).map((_, index) => index / 2);
+
+/** One softmax for each row of scores: with a query of 1 and keys of width 1, a key is its score. */
+async function weightsOf(engine: LessonEngine, scores: readonly (readonly number[])[]): Promise<number[][]> {
+  const all = await Promise.all(scores.map((row) => {
+    const keys = tensor(row.map((score) => [score]));
+    return engine.scaledDotProductAttention(tensor([[1]]), keys, keys, { scale: 1, needWeights: true });
+  }));
+  return all.map(({ weights }) => given(rows(given(weights))[0]));
+}
+
+/** ∂ weights / ∂ scores. */
+const gradientOf = (weights: readonly number[]): number[] =>
+  weights.flatMap((own, i) => weights.map((other, j) => (i === j ? own * (1 - own) : -own * other)));
+
+export default lesson({
+  title: "One score far above the rest, and nothing answers",
+  claim: "When one score stands far above the rest, the weights hardly answer to a change of any score.",
+  teaches: ["T0.5"],
+  controls: {
+    lead: { kind: "slider", label: "score of “cat”", min: 0, max: 16, step: 0.5, value: 8 },
+    added: { kind: "slider", label: "score of “mat”", min: 0, max: 16, step: 0.5, value: 0 },
+  },
+  question: {
+    ask: "The scores are 8, 0 and 0. You raise the last one to 1. How much does its weight grow?",
+    answers: ["by about 0.3", "by about 0.03", "by less than 0.001"],
+    right: 2,
+    because: "It was 0.0003 and becomes 0.0009. Move the slider of “mat” and see how far it must go before its weight wakes up.",
+  },
+  formula: "∂ weight ÷ ∂ score = weight · (1 − weight) for the key’s own score, and − weight · weight of the other for another’s",
+  async run(engine, { lead, added }) {
+    const [weights = [], ...others] = await weightsOf(engine, [[lead, 0, added], ...kLeads.map((one) => [one, 0, added])]);
+    const gradient = gradientOf(weights);
+    const curve = others.map((one) => largest(gradientOf(one)));
+    const [first = NaN] = weights;
+    const [most, bound] = [largest(gradient), 0.01];
+    const product = `${first.toFixed(4)} · (1 − ${first.toFixed(4)})`;
+    return {
+      rows: [
+        {
+          items: [
+            table({ ...matrix("scores", ["query"], kKeys, [lead, 0, added]), digits: 1 }), "→",
+            table({ ...map("weights", ["query"], kKeys, weights), digits: 4 }, { from: { how: "row", of: "scores" } }),
+          ],
+        },
+        {
+          title: "How much each weight changes for each unit of a score",
+          items: [
+            table({ ...matrix("gradient", kKeys.map((key) => `weight of ${key}`), kKeys.map((key) => `score of ${key}`), gradient), digits: 4 }),
+            {
+              kind: "curve", name: "largest number of the gradient", at: lead,
+              x: { label: "score of “cat”", values: kLeads },
+              y: { label: "largest number of the gradient", min: 0, max: 0.25 },
+              lines: [{ name: "gradient", values: curve }],
+            },
+          ],
+        },
+      ],
+      says: [
+        observe(true, `By hand, the weight of “cat” and its own score: ${product} = ${shown(gradient[0] ?? NaN)}.`, ""),
+        observe(
+          most < bound,
+          `No number of the gradient is above ${shown(most)}: training can hardly move these weights.`,
+          `The gradient reaches ${shown(most)}: these weights still answer.`,
+        ),
+      ],
+    };
+  },
+});
