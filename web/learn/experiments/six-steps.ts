@@ -168,7 +168,7 @@ function summed(result: Result, heads: number): Findings["observations"][number]
   const { difference, same } = compare(total, result.output.data);
   return observe(
     same,
-    `The output is the sum of what each head puts in through its rows of W_o (largest difference ${shown(difference)}).`,
+    `The output is the sum of what each head puts in through its rows of the output projection (largest difference ${shown(difference)}).`,
     `The heads’ parts do not add up to the output: it differs by ${shown(difference)}.`,
   );
 }

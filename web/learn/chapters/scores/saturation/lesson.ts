@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { saturation } from "../../../experiments/saturation.js";
 import { given, map } from "../../../experiments/numbers.js";
+import type { Findings, LessonEngine } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table, type Curve, type Table } from "../../../scene.js";
 
 const kWidths = [4, 16, 64, 256, 1024];
+
+/** All widths are measured at once, so moving the slider only chooses what is shown. */
+const kMeasured = new WeakMap<LessonEngine, Promise<Findings>>();
+
+function measured(engine: LessonEngine): Promise<Findings> {
+  const known = kMeasured.get(engine) ?? saturation(engine, { widths: kWidths, queries: 32, keys: 16, seed: 5 });
+  kMeasured.set(engine, known);
+  return known;
+}
 
 export default lesson({
   title: "Why scores are divided by √d",
@@ -21,7 +31,7 @@ export default lesson({
   },
   formula: "weights = softmax(Q · Kᵀ ÷ √d)",
   async run(engine, { width }) {
-    const { matrices, observations } = await saturation(engine, { widths: kWidths, queries: 32, keys: 16, seed: 5 });
+    const { matrices, observations } = await measured(engine);
     const named = (name: string): (typeof matrices)[number] => given(matrices.find((one) => one.name === name));
     const column = (name: string, index: number): number[] =>
       kWidths.map((_, row) => named(name).values[row * 4 + index] ?? NaN);

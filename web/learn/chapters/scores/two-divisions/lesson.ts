@@ -53,7 +53,7 @@ export default lesson({
         {
           items: [
             table(column("raw score", "score", raw, 0), { control: "scores" }), "÷",
-            table(column("√d", "√d", widths.map(Math.sqrt), 0)), "=",
+            table(column("√d", "root", widths.map(Math.sqrt), 0)), "=",
             table(column("scaled score", "score", divided.map(({ scaled }) => scaled), 3)),
           ],
         },

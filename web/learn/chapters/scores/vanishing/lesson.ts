@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { count, largest, map, matrix, observe, rows, shown, given, tensor } from "../../../experiments/numbers.js";
+import { count, given, largest, map, matrix, observe, rows, tensor } from "../../../experiments/numbers.js";
 import type { LessonEngine } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
@@ -42,6 +42,7 @@ export default lesson({
     const [first = NaN] = weights;
     const [most, bound] = [largest(gradient), 0.01];
     const product = `${first.toFixed(4)} · (1 − ${first.toFixed(4)})`;
+    const answer = most.toFixed(4);
     return {
       rows: [
         {
@@ -64,11 +65,11 @@ export default lesson({
         },
       ],
       says: [
-        observe(true, `By hand, the weight of “cat” and its own score: ${product} = ${shown(gradient[0] ?? NaN)}.`, ""),
+        observe(true, `By hand, the weight of “cat” and its own score: ${product} = ${(gradient[0] ?? NaN).toFixed(4)}.`, ""),
         observe(
           most < bound,
-          `No number of the gradient is above ${shown(most)}: training can hardly move these weights.`,
-          `The gradient reaches ${shown(most)}: these weights still answer.`,
+          `The largest number of the gradient is ${answer}: training can hardly move these weights.`,
+          `The gradient reaches ${answer}: these weights still answer.`,
         ),
       ],
     };
