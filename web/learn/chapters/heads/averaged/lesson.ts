@@ -2,7 +2,7 @@
 import { compare, count, given, headRows, identity, layerState, map, observe, shown, withLayer } from "../../../experiments/numbers.js";
 import type { LessonEngine } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
-import { table } from "../../../scene.js";
+import { table, type Table } from "../../../scene.js";
 
 const kTokens = ["cat", "sat", "on", "mat"];
 const [kOwn, kHeads] = [kTokens.length, 2];
@@ -74,7 +74,8 @@ export default lesson({
     const other = await read(engine, layer === "apart" ? "alike" : "apart");
     const between = compare(own.average, other.average).difference;
     const heads = Math.max(...own.heads.map((head, index) => compare(head, given(other.heads[index])).difference));
-    const drawn = (name: string, values: readonly number[]) => table({ ...map(name, kTokens, kTokens, values), digits: 2 });
+    const drawn = (name: string, values: readonly number[]): Table =>
+      table({ ...map(name, kTokens, kTokens, values), digits: 2 });
     return {
       rows: [
         { title: "First sequence", items: [...own.heads.map((head, index) => drawn(`head ${index}`, head)), "→", drawn("average", own.average)] },

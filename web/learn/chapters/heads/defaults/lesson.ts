@@ -33,7 +33,8 @@ export default lesson({
     const state = { in_proj_weight: zeros(3 * kWidth), "out_proj.weight": zeros(kWidth) };
     const x = { data: new Float32Array(kSequences * kTokens * kWidth), shape: sizes };
     const options = { embedDim: kWidth, numHeads: kHeads, bias: false, batchFirst };
-    const { weights, output } = await withLayer(engine, options, state, (layer) => layer.forward(x, { averageAttnWeights: average }));
+    const { weights, output } = await withLayer(engine, options, state, async (layer) =>
+      layer.forward(x, { averageAttnWeights: average }));
     const map = given(weights).shape;
     const isRight = map.at(-1) === kTokens;
     const axes = batchFirst ? ["sequences", "tokens", "width"] : ["tokens", "sequences", "width"];

@@ -57,17 +57,18 @@ export default lesson({
     return withLayer(engine, { embedDim: kWidth, numHeads: heads, bias: false }, stateOf(projections), async (layer) => {
       const stages = ["q", "scaledScores", "weights", "headOutputs"] as const;
       const result = await layer.forward(tensor(x), { averageAttnWeights: false, stages });
-      const { difference, same } = compare(byHand(x, projections, heads).flat(), result.output.data);
+      const expected = byHand(x, projections, heads).flat();
+      const { difference, same } = compare(expected, result.output.data);
       const maps = count(heads).map((_, head) => headRows(result.weights, head));
       const shape = (name: string, sizes: readonly number[], axes: string): Shape =>
         ({ kind: "shape", name, sizes: sizes.slice(-axes.length), axes: [...axes] });
-      const looks = maps.map((rows) => given(rows.at(-1))).map((row) => words[row.indexOf(Math.max(...row))] ?? "");
+      const looks = maps.map((one) => given(one.at(-1))).map((row) => words[row.indexOf(Math.max(...row))] ?? "");
       const agree = new Set(looks).size === 1;
       return {
         rows: [
           {
             title: "Weights of each head: rows look, columns are looked at",
-            items: maps.map((rows, head) => table({ ...map(`head ${head}`, words, words, rows.flat()), digits: 2 })),
+            items: maps.map((one, head) => table({ ...map(`head ${head}`, words, words, one.flat()), digits: 2 })),
           },
           {
             title: "Shapes",

@@ -5,6 +5,8 @@ import { countOperations, multiplications, type Counts } from "../../../experime
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 
+type Count = (counts: Counts) => number;
+
 const grouped = (value: number): string => value.toLocaleString("en");
 
 async function parametersOf(engine: LessonEngine, embedDim: number, numHeads: number, bias: boolean): Promise<number> {
@@ -45,7 +47,7 @@ export default lesson({
       "output projection": ({ outputProjection }: Counts) => outputProjection,
       "all": multiplications,
     };
-    const each = (name: string, labels: readonly string[], of: readonly ((counts: Counts) => number)[], digits: number): Matrix =>
+    const each = (name: string, labels: readonly string[], of: readonly Count[], digits: number): Matrix =>
       ({ ...matrix(name, labels, names, of.flatMap((value) => designs.map(({ counts }) => value(counts)))), digits });
     const millions = Object.values(steps).map((value) => (counts: Counts) => value(counts) / 1e6);
     const [many, one] = [await parametersOf(engine, width, heads, bias), await parametersOf(engine, width, 1, bias)];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Draw, given, observe } from "../../../experiments/numbers.js";
 import type { LessonLayer } from "../../../experiments/numbers.js";
-import { lesson } from "../../../lesson.js";
-import type { Row, Scene, Shape } from "../../../scene.js";
+import { lesson, type Scene } from "../../../lesson.js";
+import type { Row, Shape } from "../../../scene.js";
 import { projectionsOf, stateOf } from "../layers.js";
 
 type Sizes = Readonly<Record<"batch" | "tokens" | "width" | "heads", number>>;

@@ -19,9 +19,9 @@ const kCuts: Readonly<Record<"swapped" | "reshaped", Cut>> = {
 };
 
 /** For each of [heads, tokens, width] in order, the place in memory. */
-const placesOf = ({ strides: [head, token, dim] }: Cut): number[] =>
-  count(kHeads * kTokens.length * kOwn).map((_, index) =>
-    Math.floor(index / (kTokens.length * kOwn)) * head + (Math.floor(index / kOwn) % kTokens.length) * token + (index % kOwn) * dim);
+const placesOf = ({ strides: [ofHead, ofToken, ofWidth] }: Cut): number[] =>
+  count(kHeads).flatMap((_, head) => kTokens.flatMap((__, token) =>
+    count(kOwn).map((___, i) => head * ofHead + token * ofToken + i * ofWidth)));
 
 /** 2.3 is number 3 of token 2. */
 const kX = kTokens.map((_, token) => count(kWidth).map((__, dim) => token + dim / 10));
@@ -55,9 +55,10 @@ export default lesson({
     const cut = kCuts[name];
     const own = placesOf(cut).slice(Number(head) * kTokens.length * kOwn, (Number(head) + 1) * kTokens.length * kOwn);
     const part = own.map((place) => given(kX.flat()[place]));
-    const eye = (): number[][] => identity(kWidth);
-    const fused = await withLayer(engine, { embedDim: kWidth, numHeads: kHeads, bias: false }, layerState(eye(), eye(), eye(), eye()),
-      async (layer) => rows((await layer.forward(tensor(kX))).output));
+    const eye = identity(kWidth);
+    const [options, copies] = [{ embedDim: kWidth, numHeads: kHeads, bias: false }, layerState(eye, eye, eye, eye)];
+    const fused = await withLayer(engine, options, copies, async (layer) =>
+      rows((await layer.forward(tensor(kX))).output));
     const { difference, same } = compare(await byHand(engine, cut), fused.flat());
     const isPure = part.every((value, index) => Math.floor(value) === Math.floor(index / kOwn));
     return {

@@ -9,11 +9,12 @@ const kLeads = count(33).map((_, index) => index / 2);
 
 /** One softmax for each row of scores: with a query of 1 and keys of width 1, a key is its score. */
 async function weightsOf(engine: LessonEngine, scores: readonly (readonly number[])[]): Promise<number[][]> {
-  const all = await Promise.all(scores.map((row) => {
+  return Promise.all(scores.map(async (row) => {
     const keys = tensor(row.map((score) => [score]));
-    return engine.scaledDotProductAttention(tensor([[1]]), keys, keys, { scale: 1, needWeights: true });
+    const options = { scale: 1, needWeights: true };
+    const { weights } = await engine.scaledDotProductAttention(tensor([[1]]), keys, keys, options);
+    return given(rows(given(weights))[0]);
   }));
-  return all.map(({ weights }) => given(rows(given(weights))[0]));
 }
 
 /** ∂ weights / ∂ scores. */
@@ -36,7 +37,8 @@ export default lesson({
   },
   formula: "∂ weight ÷ ∂ score = weight · (1 − weight) for the key’s own score, and − weight · weight of the other for another’s",
   async run(engine, { lead, added }) {
-    const [weights = [], ...others] = await weightsOf(engine, [[lead, 0, added], ...kLeads.map((one) => [one, 0, added])]);
+    const scores = [lead, ...kLeads].map((one) => [one, 0, added]);
+    const [weights = [], ...others] = await weightsOf(engine, scores);
     const gradient = gradientOf(weights);
     const curve = others.map((one) => largest(gradientOf(one)));
     const [first = NaN] = weights;
