@@ -4,10 +4,11 @@ import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 
 const kKeys = ["cat", "sat", "mat"];
+const kDivided = "scores ÷ temperature";
 
 export default lesson({
   title: "Scores become shares of 1",
-  claim: "The softmax turns any scores into weights that are positive and sum to 1, and only differences of scores count.",
+  claim: "The softmax turns any scores into weights that are positive and sum to 1.",
   teaches: ["T3.2"],
   controls: {
     scores: { kind: "cells", label: "scores", min: -8, max: 8, step: 0.1, value: [[2, 1, 0]] },
@@ -28,12 +29,18 @@ export default lesson({
     );
     const weights = [...(result.weights?.data ?? [])];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
+    const words = (score: number, result: number): string => `${shown(score)} ÷ ${temperature} = ${shown(result)}`;
+    const divided = temperature === 1 ? [] : [
+      "→",
+      table(matrix(kDivided, ["query"], kKeys, row.map((score) => score / temperature)), { from: { how: "each", of: "scores", words } }),
+    ];
     return {
       rows: [{
         items: [
           table(matrix("scores", ["query"], kKeys, row), { control: "scores" }),
+          ...divided,
           "→",
-          table(map("weights", ["query"], kKeys, weights), { from: { how: "row", of: "scores" } }),
+          table(map("weights", ["query"], kKeys, weights), { from: { how: "row", of: temperature === 1 ? "scores" : kDivided } }),
         ],
       }],
       says: [
