@@ -96,6 +96,8 @@ export interface Lesson<C extends Controls = Controls> {
   /** The first state is the one that makes the point. */
   readonly controls: C;
   readonly question?: Question;
+  /** True when the question stands before the figure, which answers it. */
+  readonly asksFirst?: boolean;
   /** A formula, in which the names of matrices of the figure stand in braces: "weights = softmax({Q} · {Kᵀ})". */
   readonly formula?: string;
   run(engine: LessonEngine, values: Values<C>): Promise<Scene>;

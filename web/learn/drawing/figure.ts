@@ -15,16 +15,18 @@ import { drawTable } from "./table.js";
 export function drawFigure(lesson: Lesson, look: Look, hands: Hands): TemplateResult {
   const { scene } = look;
   const leave = (): void => hands.point(undefined);
+  const question = lesson.question ? drawQuestion(lesson.question, look, hands) : nothing;
   const says = scene.says.map(({ text, holds }) => html`<li class=${holds ? "" : "unexpected"}>${text}</li>`);
   return html`
     <div class="figure ${look.isAlive ? "alive" : ""}">
       <p class="claim">${lesson.claim}</p>
+      ${lesson.asksFirst ? question : nothing}
       ${drawControls(lesson.controls, look, hands)}
       <div class="scene" @pointerleave=${leave}>${scene.rows.map((row) => drawRow(row, lesson, look, hands))}</div>
       ${look.isAlive && hasSums(look) ? html`<output class="sum">${sumOf(look) || "Point at a number of a result to see what makes it."}</output>` : nothing}
       ${lesson.formula === undefined ? nothing : drawFormula(lesson.formula, look, hands)}
       <ul class="says" aria-live="polite">${says}</ul>
-      ${lesson.question ? drawQuestion(lesson.question, look, hands) : nothing}
+      ${lesson.asksFirst ? nothing : question}
     </div>
   `;
 }

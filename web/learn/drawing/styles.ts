@@ -442,6 +442,12 @@ export const figureStyles = (): CSSResult => css`
     padding-top: 12px;
     border-top: 1px solid var(--line);
   }
+  .figure .claim + .question {
+    margin: 0 0 16px;
+    padding: 0 0 12px;
+    border-top: 0;
+    border-bottom: 1px solid var(--line);
+  }
   .question summary {
     cursor: pointer;
   }

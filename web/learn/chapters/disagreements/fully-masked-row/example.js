@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+import { load } from "headlens";
+
+const engine = await load();
+const query = { data: [1], shape: [1, 1] };
+const keys = { data: [2, 1, 0], shape: [3, 1] };
+const values = { data: [4, 0, 2], shape: [3, 1] };
+const keyPaddingMask = { data: [true, true, true], shape: [1, 3] };
+const output = (fullyMasked) =>
+  engine.scaledDotProductAttention(query, keys, values, { keyPaddingMask, fullyMasked }).output.data[0];
+console.log(output("zero"));
+console.log(Number.isNaN(output("nan")));
+console.log(output("uniform"));
