@@ -9,7 +9,7 @@ export interface Row {
   readonly items: readonly (Item | string)[];
 }
 
-export type Item = Table | Sentence | Bars | Curve | Shape | Picture | Note | View;
+export type Item = Table | Sentence | Bars | Curve | Plane | Shape | Picture | Note | View;
 
 /**
  * The way a matrix comes from others, by their names. Pointing at one of its cells lights up what went into it and
@@ -63,6 +63,27 @@ export interface Curve {
   readonly lines: readonly { readonly name: string; readonly values: readonly number[] }[];
   /** The place on the x axis that the controls are at. */
   readonly at?: number;
+}
+
+/** Vectors of two numbers, seen. The same numbers stand in tables beside it, which need no eyes. */
+export interface Plane {
+  readonly kind: "plane";
+  readonly name: string;
+  /** The ends of both axes. */
+  readonly from: number;
+  readonly to: number;
+  readonly marks: readonly PlaneMark[];
+  /** The corners of a tinted area. */
+  readonly area?: readonly (readonly [number, number])[];
+}
+
+export interface PlaneMark {
+  readonly name: string;
+  /** Arrows start at 0. A result is a point that others make. */
+  readonly form: "arrow" | "point" | "result";
+  readonly at: readonly [number, number];
+  /** The control of kind “cells”, and its row, which holds these two numbers: a reader drags the mark. */
+  readonly control?: { readonly name: string; readonly row: number };
 }
 
 /** The shape of a tensor, with a letter for each axis. */

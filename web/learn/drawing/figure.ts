@@ -9,6 +9,7 @@ import { drawControls } from "./controls.js";
 import { drawBars, drawCurve, drawNote, drawSentence, drawShape, drawView } from "./items.js";
 import type { Hands, Look } from "./look.js";
 import { drawPicture } from "./picture.js";
+import { drawPlane } from "./plane.js";
 import { sumOf } from "./sum.js";
 import { drawTable } from "./table.js";
 
@@ -53,6 +54,7 @@ function drawItem(item: Item, { controls }: Lesson, look: Look, hands: Hands): T
     case "sentence": return drawSentence(item, look, hands);
     case "bars": return drawBars(item);
     case "curve": return drawCurve(item);
+    case "plane": return drawPlane(item, controls, look, hands);
     case "shape": return drawShape(item);
     case "picture": return drawPicture(item, look, hands);
     case "note": return drawNote(item);

@@ -341,6 +341,58 @@ export const figureStyles = (): CSSResult => css`
     stroke: none;
     fill: var(--ink);
   }
+  .plane {
+    flex: 0 1 260px;
+    min-width: 200px;
+  }
+  .plane svg {
+    display: block;
+    width: 100%;
+    font-size: 12px;
+  }
+  .plane .grid {
+    stroke: var(--line);
+  }
+  .plane .axis {
+    stroke: var(--faint);
+  }
+  .plane .area {
+    fill: light-dark(#2a6fb022, #7db4ea33);
+  }
+  .plane text {
+    fill: var(--ink);
+    paint-order: stroke;
+    stroke: var(--field);
+    stroke-width: 3px;
+  }
+  .plane .number {
+    fill: var(--faint);
+  }
+  .plane .arrow {
+    stroke-width: 2.5;
+  }
+  .plane .mark0 {
+    fill: light-dark(#2a6fb0, #7db4ea);
+    stroke: light-dark(#2a6fb0, #7db4ea);
+  }
+  .plane .mark1 {
+    fill: light-dark(#5c7a1f, #b2d26a);
+    stroke: light-dark(#5c7a1f, #b2d26a);
+  }
+  .plane .mark2 {
+    fill: light-dark(#7a4fa3, #c9a4ee);
+    stroke: light-dark(#7a4fa3, #c9a4ee);
+  }
+  .plane .result {
+    fill: var(--accent);
+    stroke: var(--accent);
+  }
+  .plane .hold {
+    fill: transparent;
+    stroke: none;
+    cursor: grab;
+    touch-action: none;
+  }
   .shape {
     display: grid;
     justify-items: center;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import { map, matrix, observe, shown } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { table } from "../../../scene.js";
+import { kDims, kTokens, marksOf, weightsAsScores } from "../blend.js";
+
+const kWeights = [0.6, 0.3, 0.1];
+
+export default lesson({
+  title: "The output follows each value by its share",
+  claim: "Under fixed weights, the output follows every value, and its weight says how closely.",
+  teaches: ["T3.2"],
+  controls: {
+    values: { kind: "cells", label: "values", min: -2, max: 4, step: 0.1, value: [[1, 0], [0, 2], [3, 1]] },
+  },
+  question: {
+    ask: "The first number of the value of mat falls from 3 to 0. How far does the first number of the output fall?",
+    answers: ["by 3", "by 0.3", "by 0.1", "not at all"],
+    right: 1,
+    because: "mat has a share of 0.1, so the output takes a tenth of every step of its value. Drag the point or the number of mat.",
+  },
+  formula: "output = {weights} · {values}",
+  async run(engine, { values }) {
+    const { weights, output } = await weightsAsScores(engine, kWeights, values);
+    const parts = weights.map((weight, row) => (values[row] ?? []).map((value) => weight * value));
+    const [x = NaN, y = NaN] = output;
+    const largest = parts.map((part) => Math.hypot(...part));
+    const most = largest.indexOf(Math.max(...largest));
+    return {
+      rows: [
+        {
+          items: [
+            table({ ...map("weights", ["query"], kTokens, weights), digits: 1 }), "·",
+            table({ ...matrix("values", kTokens, kDims, values.flat()), digits: 1 }, { control: "values" }), "=",
+            table(matrix("output", ["query"], kDims, output), { from: { how: "product", left: "weights", right: "values" } }),
+          ],
+        },
+        {
+          items: [
+            { kind: "plane", name: "Drag a value", from: -2, to: 4, marks: marksOf(values, output, "values") },
+            table(matrix("weight × value", kTokens, kDims, parts.flat())),
+          ],
+        },
+      ],
+      says: [
+        observe(
+          [x, y].every((number, col) => Math.abs(number - parts.reduce((total, part) => total + (part[col] ?? NaN), 0)) < 1e-5),
+          `0.6 · [${spoken(values[0])}] + 0.3 · [${spoken(values[1])}] + 0.1 · [${spoken(values[2])}] = [${shown(x)}, ${shown(y)}]`, "The parts do not add up to the output.",
+        ),
+        observe(true, `The largest part of the output comes from ${kTokens[most] ?? ""}.`, ""),
+      ],
+    };
+  },
+});
+
+const spoken = (value: readonly number[] = []): string => value.map((number) => String(number).replace("-", "−")).join(", ");
