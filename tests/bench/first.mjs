@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * npm run bench -- first [PROFILES]: measures how soon the playground shows something. Each time in a Chromium with a
- * new profile, it measures the time from the navigation to the first paint and to the first maps of the built-in model,
- * also over a line of 10 Mbit/s whose answers take 40 ms. It compares the first reading of a text in a page, with and
+ * npm run bench -- first [PROFILES]: measures how soon the site shows something. Each time in a Chromium with a new
+ * profile, it measures the time from the navigation to the first paint and to the first maps of the built-in model in
+ * Explore, and to a live figure in a chapter of Learn, also over a line of 10 Mbit/s whose answers take 40 ms. In that
+ * chapter it drags a score, and measures how long the figure takes to follow. It compares the first reading of a text in a page, with and
  * without warming up the engine, with the hundredth. Prints medians, and the range from least to most.
  */
 import { loadavg } from "node:os";
@@ -39,6 +40,28 @@ async function opening(page) {
   });
 }
 
+/** Milliseconds from the navigation to the first paint and to the first live figure of a chapter, and of a changed score. */
+async function chapter(page) {
+  await page.waitForFunction(() => document.querySelector("attention-lesson")?.shadowRoot?.querySelector(".figure.alive"), { polling: "raf" });
+  return page.evaluate(async () => {
+    const alive = performance.now();
+    const [paint] = performance.getEntriesByName("first-contentful-paint");
+    const root = document.querySelector("attention-lesson").shadowRoot;
+    const field = root.querySelector("td input");
+    const weight = () => root.querySelector('table[data-matrix="weights"] td[data-row]').textContent;
+    const times = [];
+    for (let step = 0; step < 40; ++step) {
+      const before = weight();
+      field.value = String(2 - step / 10);
+      const start = performance.now();
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      while (weight() === before) await new Promise((resolve) => setTimeout(resolve));
+      times.push(performance.now() - start);
+    }
+    return { paint: paint.startTime, alive, drag: times.sort((a, b) => a - b)[20] };
+  });
+}
+
 /**
  * Runs in the page. Returns the milliseconds of each reading of the text, which runs the model and makes a picture of the
  * map of every head.
@@ -69,7 +92,7 @@ function print(name, values, unit) {
 }
 
 const rows = {
-  paint: [], maps: [], slowPaint: [], slowMaps: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [],
+  paint: [], maps: [], slowPaint: [], slowMaps: [], learnPaint: [], learnAlive: [], slowLearnPaint: [], slowLearnAlive: [], drag: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [],
 };
 const slow = await serveThrottled(join(root, "dist/site"), kLine);
 const [playground, dist] = [await servePlayground(), await servePackage("<!doctype html><title>headlens</title>")];
@@ -82,6 +105,13 @@ try {
     const slowly = await withPage(slow.url, opening);
     rows.slowPaint.push(slowly.paint);
     rows.slowMaps.push(slowly.maps);
+    const lesson = await withPage(`${playground.url}learn/scores/`, chapter);
+    rows.learnPaint.push(lesson.paint);
+    rows.learnAlive.push(lesson.alive);
+    rows.drag.push(lesson.drag);
+    const slowLesson = await withPage(`${slow.url}learn/scores/`, chapter);
+    rows.slowLearnPaint.push(slowLesson.paint);
+    rows.slowLearnAlive.push(slowLesson.alive);
     for (const warm of [false, true]) {
       const times = await withPage(dist.url, (page) => page.evaluate(read, { text: kText, calls: kCalls, warm }));
       const steady = median(times.slice(-20)); // the hundredth, without outliers
@@ -100,6 +130,11 @@ print("navigation to the first paint", rows.paint, "ms");
 print("navigation to the first maps of the built-in model", rows.maps, "ms");
 print("over 10 Mbit/s and 40 ms: to the first paint", rows.slowPaint, "ms");
 print("over 10 Mbit/s and 40 ms: to the maps of all heads", rows.slowMaps, "ms");
+print("a chapter of Learn: to the first paint, with its figures", rows.learnPaint, "ms");
+print("a chapter of Learn: to the first live figure", rows.learnAlive, "ms");
+print("over 10 Mbit/s and 40 ms: to the first paint", rows.slowLearnPaint, "ms");
+print("over 10 Mbit/s and 40 ms: to the first live figure", rows.slowLearnAlive, "ms");
+print("a changed score, to the weights that follow", rows.drag, "ms");
 print("first reading of a text, not warmed up", rows.cold, "ms");
 print("first reading of a text, warmed up", rows.warm, "ms");
 print("hundredth reading", rows.steady, "ms");
