@@ -38,12 +38,14 @@ async function measure(engine: Engine, workload: Workload): Promise<RowResult> {
   const { name } = workload;
   const { call, dispose } = await prepare(engine, workload);
   try {
-    let last = turn(call, 1);
-    for (let spent = last; spent < kWarmUpSeconds; spent += Math.max(last, 1e-5)) {
+    // The warm-up's turns grow to the length of those that count, since a pause takes longer than a short call.
+    let calls = 1;
+    let last = turn(call, calls);
+    for (let spent = last; spent < kWarmUpSeconds; spent += last * calls) {
       await pause();
-      last = turn(call, 1);
+      if (last * calls < kTurnSeconds) calls *= 2;
+      last = turn(call, calls);
     }
-    const calls = Math.max(1, Math.ceil(kTurnSeconds / Math.max(last, 1e-6)));
     const times: number[] = [];
     for (let spent = 0; times.length < kRounds && (spent < kRowSeconds || times.length < kLeastRounds);) {
       const seconds = turn(call, calls);
