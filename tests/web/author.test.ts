@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { serve, type Server } from "../wasm/server.js";
-import { axe, launchChromium, open, root, seen, type View } from "./browser.js";
+import { axe, launchChromium, open, type Opened, root, seen, type View } from "./browser.js";
 import { shoot } from "./views/harness.js";
 
 /** Views with what an author writes beside `view`. Those without a group of their own show the same text. */
@@ -60,9 +60,8 @@ afterAll(async () => {
   await server.close();
 });
 
-/** The article, with all of its figures drawn. */
-async function article(view: View): Promise<Page> {
-  const { page, faults } = await open(browser, server.url, view, false);
+/** Goes through the article until all of its figures are drawn. */
+async function drawn(page: Page): Promise<void> {
   const failed = await page.evaluate(async () => {
     await customElements.whenDefined("attention-map");
     const messages: string[] = [];
@@ -75,8 +74,13 @@ async function article(view: View): Promise<Page> {
     return messages;
   });
   expect(failed).toEqual([]);
-  expect(faults).toEqual([]);
-  return page;
+}
+
+/** The article, with all of its figures drawn, and what went wrong in it. */
+async function article(view: View): Promise<Opened> {
+  const opened = await open(browser, server.url, view, false);
+  await drawn(opened.page);
+  return opened;
 }
 
 /** Each figure with what spills out of it to a side, and those that are wider than the page. */
@@ -87,19 +91,27 @@ const spilled = (page: Page): Promise<string[]> => page.evaluate(() =>
   }).map(({ id }) => id));
 
 test.each([
-  { width: 390, height: 844, scheme: "light" }, { width: 390, height: 844, scheme: "dark" },
-  { width: 1280, height: 900, scheme: "light" }, { width: 1280, height: 900, scheme: "dark" },
-] as const)("each view once, with captions, at $width in $scheme, does not spill and is clean for axe", async (view) => {
-  const page = await article(view);
-  expect(await spilled(page)).toEqual([]);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
-  expect(await axe(page)).toEqual([]);
-  await shoot(page, `author-${view.width}-${view.scheme}`);
+  { width: 390, height: 844 }, { width: 1280, height: 900 },
+])("each view once, with captions, at $width in light and dark, does not spill and is clean for axe", async (view) => {
+  const { page, faults } = await article(view);
+  for (const scheme of ["light", "dark"] as const) {
+    if (scheme === "dark") {
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }, { name: "prefers-reduced-motion", value: "reduce" }]);
+      await page.waitForFunction((count) => [...document.querySelectorAll("attention-map")].filter(
+        (element) => element.shadowRoot?.querySelector(".root.dark")).length === count, {}, Object.keys(kFigures).length);
+      await drawn(page);
+    }
+    expect(await spilled(page), scheme).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), scheme).toBe(0);
+    expect(await axe(page), scheme).toEqual([]);
+    await shoot(page, `author-${view.width}-${scheme}`);
+  }
+  expect(faults).toEqual([]);
   await page.close();
 });
 
 test("the parts that the document names are those that the element renders", async () => {
-  const page = await article({ width: 1280, height: 900 });
+  const { page, faults } = await article({ width: 1280, height: 900 });
   await seen(page, "#map >>> [part~=name]"); // names come last
   const rendered = await page.evaluate(() => [...document.querySelectorAll("attention-map")].flatMap((element) =>
     [...(element.shadowRoot?.querySelectorAll("[part]") ?? [])].flatMap((part) => [...part.part])));
@@ -111,5 +123,6 @@ test("the parts that the document names are those that the element renders", asy
   // These are seen only in other states: while something computes, fails, or is changed, zoomed or declared.
   const others = ["message", "error", "progress", "tabs", "tab", "ask", "changes", "settings", "understood", "shortened", "pin", "crosshair", "minimap"];
   expect(named.filter((part) => !rendered.includes(part) && !others.includes(part))).toEqual([]);
+  expect(faults).toEqual([]);
   await page.close();
 });

@@ -225,16 +225,25 @@ export function cellColors(page: Page | Frame, map: string, rows: number, cols: 
   );
 }
 
-/** Runs axe on the whole page with its shadow roots, and returns its findings in words. */
-export async function axe(page: Page): Promise<string[]> {
-  const script = await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8");
+/** What axe looks at: one element with all that is in it, and which of its rules. */
+interface AxeOptions {
+  within?: string;
+  rules?: NonNullable<import("axe-core").RunOptions["rules"]>;
+}
+
+/** Runs axe on the whole page with its shadow roots, or on a part of it, and returns its findings in words. */
+export async function axe(page: Page, { within, rules = {} }: AxeOptions = {}): Promise<string[]> {
   // The debugger is used because the page's policy does not apply to it.
-  await page.evaluate(script);
-  return page.evaluate(async () => {
+  if (!(await page.evaluate(() => "axe" in globalThis)))
+    await page.evaluate(await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8"));
+  return page.evaluate(async (selector, given) => {
     const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };
-    const { violations } = await axe.run(document);
+    const part = selector === null ? document : document.querySelector(selector);
+    if (!part) throw new Error(`there is no ${selector}`);
+    // Addresses of all that passes would take axe longer than its rules.
+    const { violations } = await axe.run(part, { rules: given, resultTypes: ["violations"] });
     const where = (nodes: { target: unknown; failureSummary?: string | undefined }[]): string =>
       nodes.map(({ target, failureSummary }) => `${JSON.stringify(target)} ${failureSummary}`).join("; ");
     return violations.map(({ id, nodes }) => `${id}: ${where(nodes)}`);
-  });
+  }, within ?? null, rules);
 }

@@ -189,14 +189,15 @@ test("heads are named only after all maps of a long text are drawn", async () =>
 
 test.each(["light", "dark"] as const)("every view of the page is clean for axe: %s", async (scheme) => {
   const page = await openPage("", { width: 1280, height: 900, scheme });
+  expect(await axe(page)).toEqual([]);
   for (const { textContent } of await page.$$eval("#map >>> .tabs button", (tabs) => tabs.map(({ textContent }) => ({ textContent })))) {
     await page.click(`#map >>> .tabs button ::-p-text(${textContent})`);
     await drawn(page);
-    expect(await axe(page), `${textContent}`).toEqual([]);
+    expect(await axe(page, { within: "#map" }), `${textContent}`).toEqual([]);
   }
   await page.keyboard.press("?");
   await seen(page, "#keys[open]");
-  expect(await axe(page)).toEqual([]);
+  expect(await axe(page, { within: "#keys" })).toEqual([]);
   await page.keyboard.press("Escape");
   expect(await page.$("#keys[open]")).toBeNull();
 });

@@ -9,20 +9,21 @@ const kSize = 1000;
 
 const valueAt = (row: number, col: number): number => (((row * kSize + col) * 2654435761) % 1000) / 1000;
 
-/** The part of the map that is seen, and its pixels. The labels say where it begins, and the canvas how large a cell is. */
+const kSamples = 400;
+
+/** The part of the map that is seen, and some pixels of it. The labels say where it begins, and how large a cell is. */
 interface Seen {
   cell: number;
   row: number;
   col: number;
-  width: number;
-  height: number;
-  data: number[];
+  /** The places of the pixels, and their RGB: browsers take seconds to hand over all pixels as numbers. */
+  pixels: { x: number; y: number; color: number[] }[];
   /** The corner of the canvas in the page. */
   left: number;
   top: number;
 }
 
-const seenPart = (page: Page): Promise<Seen> => page.evaluate(() => {
+const seenPart = (page: Page): Promise<Seen> => page.evaluate((samples) => {
   const shadow = document.querySelector("attention-map")?.shadowRoot;
   const canvas = shadow?.querySelector<HTMLCanvasElement>(".cells > canvas") as HTMLCanvasElement;
   const axis = (name: string): { cell: number; begin: number } => {
@@ -35,20 +36,24 @@ const seenPart = (page: Page): Promise<Seen> => page.evaluate(() => {
   const { cell, begin: row } = axis("rows");
   const { begin: col } = axis("cols");
   const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+  const pixels = Array.from({ length: samples }, (_, sample) => {
+    const [x, y] = [(sample * 7919) % canvas.width, (sample * 104729) % canvas.height];
+    const at = (y * canvas.width + x) * 4;
+    return { x, y, color: Array.from(data.slice(at, at + 3)) };
+  });
   const { left, top } = canvas.getBoundingClientRect();
-  return { cell, row, col, width: canvas.width, height: canvas.height, data: [...data], left, top };
-});
+  return { cell, row, col, pixels, left, top };
+}, kSamples);
 
 /** The place between two blocks, whose edges are rounded to pixels, by its distance in pixels. */
 const edge = (at: number, block: number, cell: number): number =>
   Math.abs(at / block - Math.round(at / block)) * block * cell;
 
 /** `allowed` is how far a browser's colours may be from the palette's. */
-function expectPixels({ cell, row: firstRow, col: firstCol, width, height, data }: Seen, theme: "light" | "dark", allowed: number): void {
+function expectPixels({ cell, row: firstRow, col: firstCol, pixels }: Seen, theme: "light" | "dark", allowed: number): void {
   const block = Math.max(1, 2 ** Math.ceil(Math.log2(1 / cell) - 1e-9));
   const bar = [...paletteOf("sequential", theme).bytes];
-  for (let sample = 0; sample < 400; sample++) {
-    const [x, y] = [(sample * 7919) % width, (sample * 104729) % height];
+  for (const { x, y, color } of pixels) {
     const [row, col] = [firstRow + (y + 0.5) / cell, firstCol + (x + 0.5) / cell];
     if (edge(row, block, cell) < 0.75 || edge(col, block, cell) < 0.75) continue;
     let most = 0;
@@ -56,7 +61,7 @@ function expectPixels({ cell, row: firstRow, col: firstCol, width, height, data 
     for (let i = top; i < Math.min(top + block, kSize); i++)
       for (let j = left; j < Math.min(left + block, kSize); j++) most = Math.max(most, valueAt(i, j));
     const step = Math.round(255 * Math.sqrt(Math.fround(most)));
-    const color = data.slice((y * width + x) * 4, (y * width + x) * 4 + 3);
+    expect(color).toHaveLength(3);
     const off = Math.max(...color.map((byte, index) => Math.abs(byte - (bar[step * 4 + index] ?? NaN))));
     expect(off, `${theme}, row ${row}, column ${col}`).toBeLessThanOrEqual(allowed);
   }
