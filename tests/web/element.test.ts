@@ -10,7 +10,6 @@ import type { AttentionMap } from "../../web/elements/index.js";
 import { serve } from "../wasm/server.js";
 import { cellColors, launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
-import { expectLargeMap } from "./large-map.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Element</title>
 <script type="module" src="/dist/element.js"></script></head><body><main><h1>Element</h1></main></body></html>`;
@@ -38,10 +37,17 @@ type Properties = Record<string, unknown>;
 
 /** A page with one element that has these properties. `values` are those of the weights that JSON cannot hold. */
 async function openElement(properties: Properties, values: readonly number[] = []): Promise<Page> {
-  const opened = await open(browser, server.url, undefined, false);
-  faults = opened.faults;
-  await opened.page.evaluate(async (given, texts) => {
+  const { page, faults: found } = await open(browser, server.url, undefined, false);
+  faults = found;
+  await place(page, properties, values);
+  return page;
+}
+
+/** Fills the page with one element that has these properties, and a new log of its events. */
+async function place(page: Page, properties: Properties, values: readonly number[] = []): Promise<void> {
+  await page.evaluate(async (given, texts) => {
     await customElements.whenDefined("attention-map");
+    document.querySelector("#map")?.remove();
     const element = document.createElement("attention-map");
     element.id = "map";
     const log: string[] = [];
@@ -58,7 +64,6 @@ async function openElement(properties: Properties, values: readonly number[] = [
     if (texts.length > 0) Object.assign(element.weights ?? {}, { data: texts.map(Number) });
     document.querySelector("main")?.append(element);
   }, properties, values.map(String));
-  return opened.page;
 }
 
 const log = (page: Page): Promise<string[]> => page.evaluate(() => (window as unknown as { log: string[] }).log);
@@ -183,10 +188,6 @@ test("zoom by keys, wheel and buttons, drag, and the small map; what is drawn st
   expect(await page.$("#map >>> .minimap")).toBeNull();
 });
 
-test("a large map's pixels are the colours of its blocks, at every zoom, light and dark", async () => {
-  await expectLargeMap(await openElement({ view: "map", scale: "fixed" }));
-});
-
 test("queries and keys of any length are mapped as they are looked at", async () => {
   const page = await openElement({ view: "map" });
   const [length, width] = [3000, 16];
@@ -254,12 +255,15 @@ const kMistakes: [string, Properties, RegExp][] = [
   ["an example's head that is not there", { view: "steps", head: 5 }, /head 5: this example has heads 0 to 1/],
 ];
 
-test.each(kMistakes)("%s is said in the element and by an event", async (_, properties, message) => {
-  const page = await openElement(properties);
-  const alert = await seen(page, "#map >>> [role=alert] p");
-  expect(await alert.evaluate(({ textContent }) => textContent)).toMatch(message);
-  expect(await log(page)).toContainEqual(expect.stringMatching(message));
-  expect(await page.$$("#map >>> canvas")).toEqual([]);
+test("every mistake is said in the element and by an event", async () => {
+  const page = await openElement({ view: "steps" });
+  for (const [what, properties, message] of kMistakes) {
+    await place(page, properties);
+    const alert = await seen(page, "#map >>> [role=alert] p");
+    expect(await alert.evaluate(({ textContent }) => textContent), what).toMatch(message);
+    expect(await log(page), what).toContainEqual(expect.stringMatching(message));
+    expect(await page.$$("#map >>> canvas"), what).toEqual([]);
+  }
 });
 
 test("a model that is not there is said, and the next one is drawn", async () => {

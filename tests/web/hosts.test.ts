@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The element where authors put it: scripts of another origin, files on disk, strict policies, servers without a DOM. */
+/**
+ * The element where authors put it: scripts of another origin, files on disk, strict policies, servers without a DOM; and
+ * a large map in both browsers. What else a reader does in Firefox is in reader/firefox.test.ts.
+ */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -12,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { readAddress, writeAddress } from "../../web/state/address.js";
 import { serve, type Server } from "../wasm/server.js";
 import { firefoxPage, holds, launchChromium, launchFirefox, root, servePlayground } from "./browser.js";
+import { expectLargeMap } from "./large-map.js";
 
 const kText = '<attention-map text="Anna saw Ben."></attention-map>';
 const kHeads = 32;
@@ -146,6 +150,17 @@ describe.each(["chromium", "firefox"] as const)("in %s", (name) => {
     expect(said).toEqual([]);
   });
 
+  test("a large map's pixels and values are those of its numbers", async () => {
+    const html = document_('<script type="module" src="/dist/arrays.js"></script>', '<attention-map view="map" scale="fixed"></attention-map>');
+    const server = await host({ "/": html }, "default-src 'self'");
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1000, height: 900 });
+    await page.goto(server.url);
+    await page.evaluate(() => customElements.whenDefined("attention-map").then(() => undefined));
+    await expectLargeMap(page, name === "firefox" ? 6 : 0);
+    await page.close();
+  });
+
   test("forty elements share one engine and one model", async () => {
     const body = Array.from({ length: 40 }, (_, i) => `<attention-map text="Word ${i}."></attention-map>`).join("");
     const server = await host({ "/": document_(kScript, body) }, undefined);
@@ -235,6 +250,7 @@ test("an address holds a text of any length in few letters, and says what it can
 describe("in the room that a page gives", () => {
   let browser: Browser;
   let server: Server;
+  let page: Page;
   beforeAll(async () => {
     browser = await launchChromium();
     const special = (path: string, response: ServerResponse): boolean => {
@@ -244,27 +260,26 @@ describe("in the room that a page gives", () => {
       return Boolean(response.writeHead(200, { "content-type": "text/html" }).end(document_(kScript, "")));
     };
     server = await serve(root, special);
+    page = await browser.newPage();
+    await page.goto(server.url);
   });
   afterAll(async () => {
     await browser.close();
     await server.close();
   });
 
-  /** A page of a width with one element in it, that is drawn. */
-  async function place(html: string, width = 800): Promise<Page> {
-    const page = await browser.newPage();
+  /** Fills the page with one element, and waits until it is drawn. */
+  async function place(html: string, width = 800): Promise<void> {
     await page.setViewport({ width, height: 600 });
-    await page.goto(server.url);
     await page.evaluate((text) => { document.body.innerHTML = text; }, html);
     await holds(page, () => document.querySelector("attention-map")?.shadowRoot?.querySelector(
       ".thumb:not(.unknown) canvas, .cells canvas, .result") !== null);
-    return page;
   }
 
   const text = 'text="The cat sat on the mat because it was tired."';
 
   /** The pixels by which the content is larger than the element, and the element larger than the page. */
-  const spilled = (page: Page): Promise<number[]> => page.evaluate(() => {
+  const spilled = (): Promise<number[]> => page.evaluate(() => {
     const element = document.querySelector("attention-map");
     const box = element?.shadowRoot?.querySelector(".root");
     const { scrollWidth = 9, clientWidth = 0, scrollHeight = 9, clientHeight = 0 } = box ?? {};
@@ -277,14 +292,14 @@ describe("in the room that a page gives", () => {
     ["grid", "width: 250px", 800], ["map", "width: 250px", 800],
     ["grid", "", 360], ["map", "", 360], ["grid", "", 180], ["map", "", 180],
   ])("%s with %s in a page of %i pixels does not spill", async (view, style, width) => {
-    const page = await place(`<attention-map ${text} view="${view}" style="${style}"></attention-map>`, width);
-    const [right, down, page_] = await spilled(page);
+    await place(`<attention-map ${text} view="${view}" style="${style}"></attention-map>`, width);
+    const [right, down, page_] = await spilled();
     expect([right, page_]).toEqual([0, 0]);
     if (style.includes("height")) expect(down).toBe(0);
   });
 
   test("a dark page without a colour scheme has dark maps, which follow its text when that changes", async () => {
-    const page = await place(
+    await place(
       `<div style="background: #111; color: #eee"><attention-map ${text} view="map"></attention-map></div>`);
     const isDark = (): boolean =>
       document.querySelector("attention-map")?.shadowRoot?.querySelector(".root")?.classList.contains("dark") ?? false;
@@ -297,7 +312,7 @@ describe("in the room that a page gives", () => {
 
   test("a page's custom properties decide the colours, also of the canvases, and parts can be styled", async () => {
     const style = "--attention-low: rgb(250 240 200); --attention-high: color(srgb 0.2 0 0.4); --attention-ink: rgb(0 0 120)";
-    const page = await place(`<style>attention-map::part(title) { color: rgb(1, 2, 3); }</style>
+    await place(`<style>attention-map::part(title) { color: rgb(1, 2, 3); }</style>
       <attention-map view="map" style="${style}"><script type="application/json">[[0, 1], [1, 0]]</script></attention-map>`);
     const { cells, bar, ink, title } = await page.evaluate(() => {
       const { shadowRoot } = document.querySelector("attention-map") as HTMLElement;
@@ -316,7 +331,7 @@ describe("in the room that a page gives", () => {
   });
 
   test("properties are reflected as attributes, and usual values as none", async () => {
-    const page = await place(`<attention-map ${text} layer="1" theme="auto"></attention-map>`);
+    await place(`<attention-map ${text} layer="1" theme="auto"></attention-map>`);
     const html = await page.evaluate(async () => {
       const element = document.querySelector("attention-map");
       if (!element) return "";

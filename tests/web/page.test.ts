@@ -165,12 +165,15 @@ test("hovering a cell says its exact value", async () => {
   const attention = model.attend(kSentence);
   const { tokens } = attention;
   const size = tokens.length;
+  const page = await openPage();
   for (const [layer, head] of [
     [0, 0],
     [1, 3],
     [3, 7],
   ] as const) {
-    const page = await openPage(`#layer=${layer}&head=${head}`);
+    await page.evaluate((hash) => (location.hash = hash), `#layer=${layer}&head=${head}`);
+    await seen(page, `#map >>> .title ::-p-text(${layer}.${head})`);
+    await drawn(page);
     const { data } = attention.map(layer, head);
     for (const [row, col] of [
       [0, 0],
@@ -187,7 +190,6 @@ test("hovering a cell says its exact value", async () => {
       const marks = await texts(page, "#map >>> .label.chosen");
       expect(marks).toEqual([tokens[col]?.trim(), tokens[row]?.trim()]);
     }
-    await page.close();
   }
   attention.dispose();
 });
@@ -370,25 +372,24 @@ const kHostile = {
   "lines and tabs": "one\n\n\ttwo\r\n   three\u00a0four\u2028five",
 };
 
-test.each(Object.entries(kHostile))("hostile text stays text: %s", async (_, text) => {
-  for (const view of [desktop, phone]) {
-    const page = await openPage("", view);
+test.each(Object.entries({ desktop, phone }))("hostile text stays text: %s", async (_, view) => {
+  const page = await openPage("", view);
+  for (const [name, text] of Object.entries(kHostile)) {
     await setText(page, text);
     const shown = await page.$eval("#sentence", (element) => (element as AttentionMap).text);
     const { tokens } = model.attend(shown, { truncate: true });
     const items = await shownTokens(page);
-    expect(items).toHaveLength(tokens.length);
+    expect(items, name).toHaveLength(tokens.length);
     for (const [index, token] of joined(tokens).entries()) {
       // Invisible characters are shown as marks, and all others as they are.
       const seen = token.replaceAll(/[\p{Cc}\p{Cf}\p{Z}]/gu, "");
-      expect(items[index]?.replaceAll(/U\+[\dA-F]{4,}|[\p{Cc}\p{Cf}\p{Z}◌↵⇥]/gu, "")).toContain(seen);
+      expect(items[index]?.replaceAll(/U\+[\dA-F]{4,}|[\p{Cc}\p{Cf}\p{Z}◌↵⇥]/gu, ""), name).toContain(seen);
     }
-    expect(await page.$$("main img, main script, main b")).toEqual([]);
+    expect(await page.$$("main img, main script, main b"), name).toEqual([]);
     const spill = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
-    expect(spill).toBeLessThanOrEqual(0);
-    await page.close();
+    expect(spill, name).toBeLessThanOrEqual(0);
   }
 });
 
