@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { closeTo, kSentence, Views } from "./views/harness.js";
 import { seen, texts } from "./browser.js";
 
-const views = new Views();
+const views = new Views(true);
 const kHead = { text: kSentence, layer: 3, head: 4 };
 
 /** Logs these events of the page's body, to which they bubble, with their details. */

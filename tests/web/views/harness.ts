@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import type { AttentionMap } from "../../../web/elements/index.js";
 import type { State } from "../../../web/state/state.js";
 import { desktop, launchChromium, open, root, servePackage } from "../browser.js";
-import type { Served, View } from "../browser.js";
+import type { Opened, Served, View } from "../browser.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>View</title>
 <script type="module" src="/dist/element.js"></script></head><body><main><h1>View</h1></main></body></html>`;
@@ -20,15 +20,22 @@ export const kSentence = "The queen saw the king and she laughed.";
 /** An element's attributes and properties. */
 export type Properties = Partial<State> & { group?: string; controls?: string; [name: string]: unknown };
 
-/** Opens pages for one file of tests. After each test, nothing may have gone wrong in a page. */
+/**
+ * Opens pages for one file of tests. After each test, nothing may have gone wrong in a page. A test fills the page of
+ * an earlier one with its elements, since a new page loads the engine and the model again. Tests that hold when these
+ * are loaded, or that listen to the page itself, are alone in theirs.
+ */
 export class Views {
   engine!: Engine;
   tiny!: Model;
   #browser!: Browser;
   #server!: Served;
   #faults: string[] = [];
+  /** The first page, and whether the test that runs has filled it. */
+  #first: Opened | undefined;
+  #isFilled = false;
 
-  constructor() {
+  constructor(areAlone = false) {
     beforeAll(async () => {
       [this.#browser, this.#server, this.engine] = await Promise.all([launchChromium(), servePackage(kPage), load()]);
       this.tiny = await this.engine.loadModel("tiny");
@@ -38,15 +45,18 @@ export class Views {
       await this.#server.close();
       this.engine.dispose();
     });
-    afterEach(async () => {
-      for (const page of await this.#browser.pages()) if (page.url().startsWith(this.#server.url)) await page.close();
+    afterEach(async ({ task }) => {
+      if (areAlone || task.result?.state === "fail" || this.#first?.page.isClosed()) this.#first = undefined;
+      this.#isFilled = false;
+      for (const page of await this.#browser.pages())
+        if (page !== this.#first?.page && page.url().startsWith(this.#server.url)) await page.close();
       expect(this.#faults.splice(0)).toEqual([]);
     });
   }
 
   /** A page with these elements, whose ids are "map", "map1", "map2" and so on. It waits until all have drawn. */
   async open(elements: readonly Properties[], view: View = desktop): Promise<Page> {
-    const { page, faults } = await open(this.#browser, this.#server.url, view, false);
+    const { page, faults } = await this.#page(view);
     this.#faults = faults;
     await page.evaluate(async (all) => {
       await customElements.whenDefined("attention-map");
@@ -60,6 +70,25 @@ export class Views {
       await Promise.all(drawn);
     }, elements);
     return page;
+  }
+
+  /** The first page without its elements, or a new one if the test has it already or needs another screen. */
+  async #page(view: View): Promise<Opened> {
+    const isFirst = view === desktop && !this.#isFilled;
+    if (isFirst) this.#isFilled = true;
+    if (!isFirst || !this.#first) {
+      const opened = await open(this.#browser, this.#server.url, view, false);
+      if (isFirst) this.#first = opened;
+      return opened;
+    }
+    const { page } = this.#first;
+    await page.bringToFront();
+    await page.mouse.move(0, 0);
+    await page.evaluate(() => {
+      for (const element of document.querySelectorAll("attention-map")) element.remove();
+      scrollTo(0, 0);
+    });
+    return this.#first;
   }
 }
 

@@ -9,7 +9,7 @@ import { bestHead, cardOf } from "../../cards.js";
 import { axe, desktop, phone, seen } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
 
-const views = new Views();
+const views = new Views(true);
 
 /** Waits until the grid has names, and returns its labels [layer][head]. */
 async function labelsOf(page: Page): Promise<string[][]> {
