@@ -287,6 +287,15 @@ describe("installed", () => {
   });
 });
 
+let built: Promise<string> | undefined;
+
+/** Builds the project with Vite, once for both browsers, and returns the folder that it fills. */
+function builtOnce(): Promise<string> {
+  built ??= build({ root: project.folder, configFile: false, logLevel: "error", build: { outDir: "built" } })
+    .then(() => join(project.folder, "built"));
+  return built;
+}
+
 const kBrowsers = { Chromium: launchChromium, Firefox: launchFirefox };
 
 describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, launch) => {
@@ -357,13 +366,8 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
   });
 
   test("vite build: hashed .wasm files and worker, and the page works", async () => {
-    await build({
-      root: project.folder,
-      configFile: false,
-      logLevel: "error",
-      build: { outDir: `built-${name}`, emptyOutDir: true },
-    });
-    const assets = readdirSync(join(project.folder, `built-${name}`, "assets"));
+    const folder = await builtOnce();
+    const assets = readdirSync(join(folder, "assets"));
     for (const pattern of [
       /^headlens-simd-(?!threads-)[\w-]+\.wasm$/,
       /^headlens-relaxed-(?!threads-)[\w-]+\.wasm$/,
@@ -377,16 +381,15 @@ describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, 
       ).toHaveLength(1);
     }
     expect(assets.filter((asset) => asset.endsWith(".safetensors"))).toHaveLength(kBuiltIn.length);
-    const folder = join(project.folder, `built-${name}`);
-    const built = await serve(folder);
+    const served = await serve(folder);
     const isolated = await serve(folder, undefined, kIsolation);
-    const plain = await reportOf(built.url);
+    const plain = await reportOf(served.url);
     expectSame(plain, expected);
     expect(plain.page.info.threads).toBe(1);
     const shared = await reportOf(isolated.url);
     expectSame(shared, expected);
     for (const { info } of [shared.page, shared.worker]) expect(info.threads).toBe(Math.min(availableParallelism(), 4));
-    await built.close();
+    await served.close();
     await isolated.close();
   });
 
