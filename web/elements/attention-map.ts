@@ -66,6 +66,9 @@ declare global {
   }
 }
 
+/** The fields that a model reads, which no view shows before their maps are there. */
+const kRead: ReadonlySet<PropertyKey> = new Set<keyof State>(["text", "textPair", "source"]);
+
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- as above
 export class AttentionMap extends LitElement {
   /** @internal The views by name. The first is the default. */
@@ -332,6 +335,14 @@ export class AttentionMap extends LitElement {
     this.#membership.leave();
   }
 
+  /** Another text is shown with its maps, and those of the text before are not drawn once more. */
+  override shouldUpdate(changed: PropertyValues<this>): boolean {
+    const isRead = changed.size > 0 && [...changed.keys()].every((name) => kRead.has(name));
+    if (!isRead || !this.#work.drawn) return true;
+    queueMicrotask(() => this.#heed(changed));
+    return false;
+  }
+
   override willUpdate(): void {
     const [theme, ends] = [this.#theme.of(this.theme), endsOf(this)];
     const { theme: before, ends: endsBefore } = this.#colors;
@@ -345,6 +356,10 @@ export class AttentionMap extends LitElement {
 
   override updated(changed: PropertyValues<this>): void {
     if (changed.has("group") && changed.get("group") !== undefined) this.#membership.join();
+    this.#heed(changed);
+  }
+
+  #heed(changed: PropertyValues<this>): void {
     this.#membership.tell(changed);
     this.#work.update(changed.size > 0);
   }

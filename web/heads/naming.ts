@@ -6,8 +6,8 @@ import { nameButton } from "./name-button.js";
 import { namesOf } from "./names.js";
 import type { HeadNames } from "./rules.js";
 
-/** Text that changes again within so many milliseconds is not measured. */
-const kQuiet = 120;
+/** Text that changes again within so many milliseconds is not measured: a measurement would keep the next letter waiting. */
+const kQuiet = 250;
 
 /** The model and the attention whose heads a source shows. Given maps are their own. */
 const subjectOf = (maps: MapSource): unknown =>

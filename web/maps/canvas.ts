@@ -45,7 +45,9 @@ export class Looks {
 
 /** The blocks of one axis of a picture: block i has the cells [ends[i], ends[i + 1]). */
 function endsOf(begin: number, count: number, blocks: number): Int32Array {
-  return Int32Array.from({ length: blocks + 1 }, (_, block) => begin + blockBegin(block, count, blocks));
+  const ends = new Int32Array(blocks + 1);
+  for (let block = 0; block <= blocks; block++) ends[block] = begin + blockBegin(block, count, blocks);
+  return ends;
 }
 
 /** The largest weight among the rows of a block, to which its cells are compared by the scale `row`. */

@@ -62,6 +62,8 @@ export class Tiles {
   readonly #asked = new Set<string>();
   #wanted: Place[] = [];
   #isOpen = true;
+  /** The number of tiles that have come. */
+  count = 0;
   /** It is settled when the next tile has come or failed. */
   #next: Waiting = waiting();
 
@@ -168,6 +170,7 @@ export class Tiles {
       const picture = await this.source.part(this.layer, this.head, part, size);
       if (!this.#isOpen) return;
       this.#tiles.set(key, tileOf(picture, level));
+      this.count++;
       for (const old of this.#tiles.keys()) {
         if (this.#tiles.size <= kKept) break;
         this.#tiles.delete(old);

@@ -10,6 +10,12 @@ const kDelay = 250;
 /** The parts of a state that change many times in a row, so that no change of them is a step to go back to. */
 const kFlowing: ReadonlySet<string> = new Set<keyof State>(["text", "textPair", "source", "threshold", "topK", "temperature"]);
 
+/** Pins are freed with each letter that is typed. */
+const kPins: ReadonlySet<string> = new Set<keyof State>(["query", "key"]);
+
+const isFlowing = (changed: readonly string[]): boolean =>
+  changed.some((name) => kFlowing.has(name)) && changed.every((name) => kFlowing.has(name) || kPins.has(name));
+
 /** An address need not say this: the state that the page opens in, whose pins belong to its own text only. */
 function usualOf({ text = kUsual.text, model = kUsual.model }: Partial<State>): Readonly<State> {
   return text === kUsual.text && model === kUsual.model ? kUsual : { ...kUsual, query: "", key: "" };
@@ -35,7 +41,7 @@ export class Shared {
   /** Writes what changed into the address: as a step to go back to, unless it is one of a row of changes. */
   write(changed: readonly string[]): void {
     clearTimeout(this.#timer);
-    const isStep = !changed.every((name) => kFlowing.has(name));
+    const isStep = !isFlowing(changed);
     this.#timer = window.setTimeout(() => void this.#write(isStep), isStep ? 0 : kDelay);
   }
 

@@ -47,6 +47,8 @@ class MapView implements View, ReactiveController {
   #told: { readonly cell: Cell | undefined; readonly row: unknown } | undefined;
   readonly #zoom: Zoom;
   #look: Look | undefined;
+  /** All that the canvas was painted from last. */
+  #painted: readonly unknown[] = [];
   readonly #looks = new Looks();
   readonly #legend = new Legend();
   readonly #gestures: Gestures;
@@ -200,6 +202,10 @@ class MapView implements View, ReactiveController {
     if (!view || !look || !canvas || !context) return;
     const ratio = devicePixelRatio;
     const { width, height } = shownSize(view);
+    const { tiles } = content;
+    const painted = [canvas, tiles, tiles.count, look, ratio, width, height, view.cell, view.row, view.col];
+    if (painted.every((value, index) => value === this.#painted[index])) return;
+    this.#painted = painted;
     [canvas.width, canvas.height] = [Math.max(Math.round(width * ratio), 1), Math.max(Math.round(height * ratio), 1)];
     content.tiles.draw(context, view, ratio, look, content.base);
   }

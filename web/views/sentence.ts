@@ -55,6 +55,8 @@ class SentenceView implements View, ReactiveController {
   #usual = 0;
   /** The columns that arcs lead to, for the drawing after the layout is known. */
   #arcs: { readonly row: number; readonly cols: readonly number[]; readonly weights: Float32Array } | undefined;
+  /** All that the arcs were drawn from last. */
+  #drawnArcs: readonly unknown[] = [];
 
   constructor(private readonly host: Host) {
     host.addController(this);
@@ -263,6 +265,9 @@ class SentenceView implements View, ReactiveController {
     const svg = box?.querySelector<SVGElement>(".sentence-arcs");
     if (!box || !svg || !this.#arcs) return;
     const { row, cols, weights } = this.#arcs;
+    const drawn = [svg, this.#followed.shown?.maps, weights, this.host.room.width];
+    if (drawn.every((value, index) => value === this.#drawnArcs[index])) return;
+    this.#drawnArcs = drawn;
     const find = (axis: string, index: number): HTMLElement | null =>
       box.querySelector(`.sentence-token[data-axis="${axis}"][data-index="${index}"]`);
     const isCross = find("col", 0) !== null;
