@@ -7,7 +7,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import type { State } from "../../web/state/state.js";
-import { axe, drawn, launchChromium, open, phone, root, seen, servePlayground, setText, texts } from "./browser.js";
+import { axe, drawn, editText, launchChromium, open, phone, root, seen, servePlayground, setText, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
 import { withHeader } from "./files.js";
 
@@ -200,6 +200,24 @@ test.each(["light", "dark"] as const)("every view of the page is clean for axe: 
   expect(await axe(page, { within: "#keys" })).toEqual([]);
   await page.keyboard.press("Escape");
   expect(await page.$("#keys[open]")).toBeNull();
+});
+
+test("typing adds no steps to go back through, and what was chosen before it is one", async () => {
+  const page = await openPage();
+  await page.click("#grid >>> .thumb[data-layer='2'][data-head='1']");
+  await page.waitForFunction(() => location.hash.includes("layer=2"));
+  const steps = await page.evaluate(() => history.length);
+  await editText(page);
+  await page.keyboard.press("End");
+  for (const letter of " Then") {
+    await page.keyboard.type(letter);
+    await drawn(page);
+  }
+  await page.waitForFunction(() => location.hash.includes("Then"));
+  expect(await page.evaluate(() => history.length)).toBe(steps);
+  await page.goBack();
+  await has(page, "layer", 3);
+  expect(await stateOf(page, "text")).toBe("The queen saw the king and she laughed.");
 });
 
 test("nothing spills on a phone, in any view", async () => {

@@ -49,13 +49,16 @@ afterEach(async () => {
 
 test("the first maps need at most 90 kB of scripts, styles and HTML, compressed with Brotli", async () => {
   const page = await browser.newPage();
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.goto(server.url);
-  await drawn(page);
-  // The names of heads and what a reader may want next come after the maps, and may have been asked for already.
-  const isLater = (path: string): boolean => /\/(names|warm-up|changes|characters)-/.test(path);
-  const first = new Set(asked.filter((path) => /(\.js|\.css|\/)$/.test(path) && !isLater(path)));
+  await page.waitForFunction(() => performance.getEntriesByName("headlens:redraw").length > 0);
+  const paths = await page.evaluate(() => {
+    const [{ startTime = NaN, duration = NaN } = {}] = performance.getEntriesByName("headlens:redraw");
+    const asked = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+    return asked.filter((one) => one.startTime <= startTime + duration).map(({ name }) => new URL(name).pathname);
+  });
+  // The names of heads and the warm-up come after the maps of their own. What a reader may want next is asked for later.
+  const isLater = (path: string): boolean => /\/(names|warm-up)-/.test(path);
+  const first = new Set(paths.filter((path) => /(\.js|\.css|\/)$/.test(path) && !isLater(path)));
   await page.close();
   expect([...first].filter((path) => /\/(page|worker|style)-/.test(path))).toHaveLength(3);
   const bytes = [...first].map((path) => {

@@ -66,9 +66,6 @@ declare global {
   }
 }
 
-/** The fields that a model reads, which no view shows before their maps are there. */
-const kRead: ReadonlySet<PropertyKey> = new Set<keyof State>(["text", "textPair", "source"]);
-
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- as above
 export class AttentionMap extends LitElement {
   /** @internal The views by name. The first is the default. */
@@ -166,13 +163,6 @@ export class AttentionMap extends LitElement {
     this.group = "";
     this.controls = "minimal";
     this.locked = false;
-    this.weights = undefined;
-    this.queries = undefined;
-    this.keys = undefined;
-    this.softmaxScale = undefined;
-    this.mask = undefined;
-    this.tokens = undefined;
-    this.keyTokens = undefined;
     this.example = kCatSatOnMat;
   }
 
@@ -337,8 +327,7 @@ export class AttentionMap extends LitElement {
 
   /** Another text is shown with its maps, and those of the text before are not drawn once more. */
   override shouldUpdate(changed: PropertyValues<this>): boolean {
-    const isRead = changed.size > 0 && [...changed.keys()].every((name) => kRead.has(name));
-    if (!isRead || !this.#work.drawn) return true;
+    if (changed.size !== 1 || !changed.has("text") || !this.#work.drawn) return true;
     queueMicrotask(() => this.#heed(changed));
     return false;
   }

@@ -6,6 +6,7 @@
 import type { ReactiveController, ReactiveElement } from "lit";
 import type { ShapedMaps } from "../maps/shaped.js";
 import { isReleased, kNoPicture, type Lease, type MapSource } from "../maps/source.js";
+import { isEqual } from "../state/lists.js";
 import { kInitial, kShaping, type Shaping, type State } from "../state/state.js";
 import type { Host, View, ViewKind } from "../views/view.js";
 import type { LaterStyles } from "./later-styles.js";
@@ -334,8 +335,6 @@ function isEnded(error: unknown): boolean {
   return isReleased(error) || (error instanceof DOMException && error.name === "AbortError");
 }
 
-const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean =>
-  a.length === b.length && a.every((value, index) => Object.is(value, b[index]));
 
 const isSame = (a: Inputs, b: Inputs | undefined): boolean =>
   b !== undefined && isEqual(a.maps, b.maps) && isEqual(a.picture, b.picture);

@@ -18,17 +18,6 @@ const fitting = ([rows, cols]: Size, height: number, width: number): Size => [
   Math.max(Math.min(cols, width), 1),
 ];
 
-/** A part of a picture that has all numbers. */
-function cutOf({ size: [, width], values }: Picture, part: Part): Picture {
-  const { rows: [top, bottom], cols: [begin, end] } = part;
-  const size = [bottom - top, end - begin] as const;
-  if (size[1] === width) return { part, size, values: values.subarray(top * width, bottom * width) };
-  const cut = new Float32Array(size[0] * size[1]);
-  for (let row = top; row < bottom; row++)
-    cut.set(values.subarray(row * width + begin, row * width + end), (row - top) * size[1]);
-  return { part, size, values: cut };
-}
-
 export class EngineMaps implements MapSource {
   readonly tokens: readonly string[];
   readonly keyTokens: readonly string[];
@@ -49,13 +38,13 @@ export class EngineMaps implements MapSource {
     ({ heads: this.heads, maskOf: this.maskOf, run: this.run, pieces: this.pieces } = facts);
   }
 
-  /** An overview of a short text has all of its numbers, so that the engine is not asked for them again. */
   async part(layer: number, head: number, part: Part, size: Size): Promise<Picture> {
-    const [height, width] = [part.rows[1] - part.rows[0], part.cols[1] - part.cols[0]];
-    const pool = fitting(size, height, width);
-    const whole = this.known(layer, head)?.picture;
-    const isWhole = whole?.size[0] === this.tokens.length && whole.size[1] === this.keyTokens.length;
-    if (isWhole && pool[0] === height && pool[1] === width) return cutOf(whole, part);
+    const [[top, bottom], cols] = [part.rows, this.keyTokens.length];
+    const pool = fitting(size, bottom - top, part.cols[1] - part.cols[0]);
+    // The overview of a short text has all of its numbers, so that the engine is not asked for whole rows of them again.
+    const known = this.known(layer, head)?.picture.values;
+    if (known?.length === this.tokens.length * cols && pool[0] === bottom - top && pool[1] === cols)
+      return { part, size: pool, values: known.subarray(top * cols, bottom * cols) };
     const { data } = await this.#engine.map(layer, head, { ...part, pool, pooling: "max" });
     return { part, size: pool, values: data };
   }

@@ -73,8 +73,6 @@ function shown(): void {
   void Promise.all(figures.map((figure) => figure.ready())).then(() => {
     if (mine !== asked) return;
     showState("drawn");
-    // A reader may change the model next or write other characters, and does not wait for the code. A run tries it again.
-    Promise.all([import("../maps/changes.js"), import("../maps/characters.js")]).catch(() => undefined);
     nearby.observe(steps);
     measureRedraw(since);
   });
@@ -90,6 +88,7 @@ function measureRedraw(since: number): void {
     const { duration } = performance.measure("headlens:redraw", { start: since, end: performance.now() });
     document.documentElement.dataset.redrawMs = duration.toFixed(1);
     void showEngine(`drawn in ${duration.toFixed(0)} ms`);
+    import("./later.js").then(({ prepare }) => prepare(), () => undefined);
   });
 }
 

@@ -33,3 +33,7 @@ export function toggled(list: string, word: string): string {
   const words = wordsOf(list);
   return (words.includes(word) ? words.filter((other) => other !== word) : [...words, word]).join(" ");
 }
+
+/** True for lists with the same values. */
+export const isEqual = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((value, index) => Object.is(value, b[index]));

@@ -13,7 +13,7 @@ import { tokenName } from "../maps/tokens.js";
 import { isWhole, shownSize, type Viewport } from "../maps/viewport.js";
 import { type Link, linkInWords, strongestLink } from "../maps/words.js";
 import type { Cursor } from "../state/group.js";
-import { toggled } from "../state/lists.js";
+import { isEqual, toggled } from "../state/lists.js";
 import { pinnedCol, pinnedRows, placeOf as lookedAt, tokensAt } from "../state/pins.js";
 import { Gestures } from "./gestures.js";
 import { axes, highlight, type Margins, marginsOf } from "./map-axes.js";
@@ -204,7 +204,7 @@ class MapView implements View, ReactiveController {
     const { width, height } = shownSize(view);
     const { tiles } = content;
     const painted = [canvas, tiles, tiles.count, look, ratio, width, height, view.cell, view.row, view.col];
-    if (painted.every((value, index) => value === this.#painted[index])) return;
+    if (isEqual(painted, this.#painted)) return;
     this.#painted = painted;
     [canvas.width, canvas.height] = [Math.max(Math.round(width * ratio), 1), Math.max(Math.round(height * ratio), 1)];
     content.tiles.draw(context, view, ratio, look, content.base);

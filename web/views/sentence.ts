@@ -9,11 +9,11 @@ import { findingOf, type FindingPart, holding } from "../heads/finding.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
-import { checkHead, type MapSource, type Overview, overviewOf, type Picture, rowOf } from "../maps/source.js";
+import { checkHead, type MapSource, type Overview, overviewOf, type Picture } from "../maps/source.js";
 import { isSpecial, tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
 import { strongestRow } from "../maps/words.js";
-import { headName, toggled } from "../state/lists.js";
+import { headName, isEqual, toggled } from "../state/lists.js";
 import { pinnedRows, placeOf } from "../state/pins.js";
 import { Followed } from "./followed.js";
 import { meanOf } from "./row-strip.js";
@@ -265,8 +265,8 @@ class SentenceView implements View, ReactiveController {
     const svg = box?.querySelector<SVGElement>(".sentence-arcs");
     if (!box || !svg || !this.#arcs) return;
     const { row, cols, weights } = this.#arcs;
-    const drawn = [svg, this.#followed.shown?.maps, weights, this.host.room.width];
-    if (drawn.every((value, index) => value === this.#drawnArcs[index])) return;
+    const drawn = [svg, weights, this.host.room.width];
+    if (isEqual(drawn, this.#drawnArcs)) return;
     this.#drawnArcs = drawn;
     const find = (axis: string, index: number): HTMLElement | null =>
       box.querySelector(`.sentence-token[data-axis="${axis}"][data-index="${index}"]`);
@@ -314,10 +314,7 @@ async function fetchRow(maps: MapSource, place: Place): Promise<Shown> {
   const { layer, head, rows } = place;
   const overview = await overviewOf(maps, layer, head);
   const width = maps.keyTokens.length;
-  // The overview of a short text has all of its numbers.
-  const { size } = overview.picture;
-  const isWhole = size[0] === maps.tokens.length && size[1] === width;
-  const pictures = isWhole ? rows.map((row) => rowOf(overview.picture, row)) : await Promise.all(rows.map((row) =>
+  const pictures = await Promise.all(rows.map((row) =>
     maps.part(layer, head, { rows: [row, row + 1], cols: [0, width] }, [1, width])));
   const [first] = pictures;
   const row = rows.at(-1) ?? 0;

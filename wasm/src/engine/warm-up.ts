@@ -8,6 +8,8 @@ import type { AsyncEngine, AsyncModel, Engine, TensorLike } from "../types/index
 
 /** The number of tokens of each round. The first rounds run slow code, and are short. */
 const kRounds = [2, 4, 8, 16, 32, 32, 32, 32, 16, 16, 16, 16, 8, 8, 8, 8] as const;
+/** The number of tokens of each round of explanations, which are looked at less often. */
+const kExplained = [4, 8, 8] as const;
 const kMaxTokens = 32;
 const kWidth = 128;
 const kInner = 352;
@@ -79,6 +81,27 @@ async function runModel(model: AsyncModel, tokens: number, turn: Turn): Promise<
   seen.dispose();
 }
 
+/** Computes what a page tells of a head: why it looks where it looks, what it writes, and how two runs differ. */
+async function explainRun(engine: AsyncEngine, model: AsyncModel, tokens: number, turn: Turn): Promise<void> {
+  const seen = await model.attend("ab" + " ab".repeat(tokens - 2), { keepHidden: true });
+  await turn();
+  const from = await seen.again({ keepHidden: true, keepParts: true, keepValues: true });
+  await turn();
+  const place = { layer: 0, head: 0 };
+  const [query, position] = [tokens - 1, tokens - 1];
+  await Promise.all([from.queries(0), from.keys(0), from.values(0)]);
+  await from.explain({ ...place, query });
+  await turn();
+  await from.explainOutput({ ...place, query });
+  await from.written({ ...place, position, top: 1 });
+  await from.predictions({ position, top: 1, layer: 0 });
+  await turn();
+  await model.patch({ from, ...place, positions: [query] });
+  const difference = await engine.difference(seen, from);
+  await difference.divergences();
+  for (const made of [difference, from, seen]) made.dispose();
+}
+
 const zeros = (...shape: number[]): TensorLike => ({ data: new Float32Array(sizeOf(shape)), shape });
 
 /** Runs a layer with its maps and without. */
@@ -109,6 +132,10 @@ export async function warmUp(anyEngine: Engine | AsyncEngine, turn: Turn = nextT
       await runModel(model, tokens, turn);
       await turn();
       await runLayer(engine, tokens, turn);
+    }
+    for (const tokens of kExplained) {
+      await turn();
+      await explainRun(engine, model, tokens, turn);
     }
   } finally {
     model.dispose();
