@@ -15,8 +15,6 @@ export default defineConfig({
       test: {
         name,
         include: [`tests/${name}/**/*.test.ts`],
-        // What a test changes is in its pages, so that files can share the modules that they import.
-        isolate: name !== "web",
         execArgv,
         server: { deps: { external: [/\/dist\//] } },
         // Browsers are started, tarballs installed and models read.
