@@ -151,8 +151,8 @@ export class OpenLesson {
 
   /** Answers the question, and returns what the lesson says to it. */
   async answer(index: number): Promise<string> {
-    await this.page.click(`attention-lesson[name="${this.name}"] >>> .question li:nth-child(${index + 1}) button`);
-    await this.settled();
+    // A click at a place could miss the button, since lessons above may still grow as they come alive.
+    await this.#act((button) => button.click(), `.question li:nth-child(${index + 1}) button`, "");
     return (await this.texts(".question [role=status]"))[0] ?? "";
   }
 

@@ -28,7 +28,7 @@ function headOf(head: number): { weights: number[][]; output: number[][] } {
 /** The sizes of a shape by its name, such as "2 4 8". */
 async function shapeOf(lesson: OpenLesson, name: string): Promise<string> {
   const [names, sizes] = [await lesson.texts(".shape-name"), await lesson.texts(".shape ol")];
-  return (sizes[names.indexOf(name)] ?? `no shape ${name}`).replaceAll(/[^\d ]/g, "").replaceAll(/ +/g, " ").trim();
+  return (sizes[names.indexOf(name)] ?? "").match(/\d+/g)?.join(" ") ?? `no shape ${name}`;
 }
 
 export function readHeads(book: Book): void {
