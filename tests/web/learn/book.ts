@@ -151,7 +151,7 @@ export class OpenLesson {
 
   /** Answers the question, and returns what the lesson says to it. */
   async answer(index: number): Promise<string> {
-    // A click at a place could miss the button, since lessons above may still grow as they come alive.
+    // A click at a place could miss the button, since the page scrolls smoothly.
     await this.#act((button) => button.click(), `.question li:nth-child(${index + 1}) button`, "");
     return (await this.texts(".question [role=status]"))[0] ?? "";
   }

@@ -58,7 +58,8 @@ export function readHeads(book: Book): void {
       const lesson = await book.lesson("heads", "price");
       expect((await lesson.numbers("weights in the projections"))[0]?.slice(0, 2)).toEqual([2359296, 2359296]);
       expect((await lesson.says())[0]).toBe("8 heads of 96: 2,359,296 parameters; one head of 768: 2,359,296: the same.");
-      const millions = (parts: readonly number[]): number[] => [...parts, parts.reduce((a, b) => a + b, 0)].map((count) => count / 1e6);
+      const millions = (parts: readonly number[]): number[] =>
+        [...parts, parts.reduce((a, b) => a + b, 0)].map((count) => count / 1e6);
       const [projections, scores, mixing] = [3 * 128 * 768 ** 2, 128 ** 2 * 768, 128 * 768 ** 2];
       const all = await lesson.numbers("multiplications (millions)");
       expectPrinted([all.map(([own = NaN]) => own)], [millions([projections, scores, scores, mixing])], 1);
@@ -133,10 +134,11 @@ export function readHeads(book: Book): void {
     test("T0.3, T1.2: weights of each head are (2, 2, 4, 4), and different heads have the same average", async () => {
       const lesson = await book.lesson("heads", "averaged");
       expect([await shapeOf(lesson, "each head"), await shapeOf(lesson, "averaged")]).toEqual(["2 2 4 4", "2 4 4"]);
-      const [back, ahead] = [[[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]]];
-      const average = back?.map((row, i) => row.map((value, j) => (value + (ahead?.[i]?.[j] ?? NaN)) / 2)) ?? [];
-      expectPrinted(await lesson.numbers("head 0"), back ?? [], 2);
-      expectPrinted(await lesson.numbers("head 1"), ahead ?? [], 2);
+      const back = [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]];
+      const ahead = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 1]];
+      const average = back.map((row, i) => row.map((value, j) => (value + (ahead[i]?.[j] ?? NaN)) / 2));
+      expectPrinted(await lesson.numbers("head 0"), back, 2);
+      expectPrinted(await lesson.numbers("head 1"), ahead, 2);
       expectPrinted(await lesson.numbers("average"), average, 2);
       await lesson.choose("layer", "alike");
       for (const name of ["head 0", "head 1", "average"]) expectPrinted(await lesson.numbers(name), average, 2);

@@ -30,7 +30,8 @@ export function readScores(book: Book): void {
       expect(Math.max(...narrow)).toBeLessThan(Math.max(...wide));
       expect(await lesson.texts("figure.curve figcaption")).toEqual(["entropy of the weights (nats)", "gradient of the softmax"]);
       const cells = (await lesson.texts("figure.curve table.unseen td")).map(Number);
-      const columns = [cells.slice(0, 10), cells.slice(10)].map((one) => [0, 1].map((at) => one.filter((_, i) => i % 2 === at)));
+      const columns = [cells.slice(0, 10), cells.slice(10)]
+        .map((one) => [0, 1].map((at) => one.filter((_, i) => i % 2 === at)));
       for (const [scaled = [], raw = []] of columns) {
         expect(raw.every((value, i) => i === 0 || value < (raw[i - 1] ?? NaN))).toBe(true);
         expect(Math.min(...scaled) / Math.max(...scaled)).toBeGreaterThan(0.9);
@@ -46,10 +47,11 @@ export function readScores(book: Book): void {
         return powers.map((power) => power / powers.reduce((a, b) => a + b, 0));
       };
       /** Central differences in double precision, where the page has the closed form. */
-      const gradientOf = (scores: readonly number[]): number[][] => scores.map((_, weight) => scores.map((__, moved) => {
-        const at = (by: number): number => weightsOf(scores.map((score, i) => (i === moved ? score + by : score)))[weight] ?? NaN;
-        return (at(1e-4) - at(-1e-4)) / 2e-4;
-      }));
+      const gradientOf = (scores: readonly number[]): number[][] => scores.map((_, weight) =>
+        scores.map((__, moved) => {
+          const at = (by: number): number[] => weightsOf(scores.map((score, i) => (i === moved ? score + by : score)));
+          return ((at(1e-4)[weight] ?? NaN) - (at(-1e-4)[weight] ?? NaN)) / 2e-4;
+        }));
       expectPrinted(await lesson.numbers("weights"), [[0.9993, 0.0003, 0.0003]], 4);
       expectPrinted(await lesson.numbers("gradient"), gradientOf([8, 0, 0]), 4);
       expect((await lesson.says())[0]).toContain("0.9993 · (1 − 0.9993) = 0.0007");

@@ -54,7 +54,8 @@ export default lesson({
     const x = draw.rows(kWords.length, kWidth).slice(0, tokens).map((row) => row.map(Math.fround));
     const projections = projectionsOf(new Draw(34), kWidth);
     const words = kWords.slice(0, tokens);
-    return withLayer(engine, { embedDim: kWidth, numHeads: heads, bias: false }, stateOf(projections), async (layer) => {
+    const options = { embedDim: kWidth, numHeads: heads, bias: false };
+    return withLayer(engine, options, stateOf(projections), async (layer) => {
       const stages = ["q", "scaledScores", "weights", "headOutputs"] as const;
       const result = await layer.forward(tensor(x), { averageAttnWeights: false, stages });
       const expected = byHand(x, projections, heads).flat();
@@ -62,14 +63,14 @@ export default lesson({
       const maps = count(heads).map((_, head) => headRows(result.weights, head));
       const shape = (name: string, sizes: readonly number[], axes: string): Shape =>
         ({ kind: "shape", name, sizes: sizes.slice(-axes.length), axes: [...axes] });
+      const drawn = maps.map((one, head) => table({ ...map(`head ${head}`, words, words, one.flat()), digits: 2 }));
+      const perRow = Math.ceil(heads / 2);
       const looks = maps.map((one) => given(one.at(-1))).map((row) => words[row.indexOf(Math.max(...row))] ?? "");
       const agree = new Set(looks).size === 1;
       return {
         rows: [
-          {
-            title: "Weights of each head: rows look, columns are looked at",
-            items: maps.map((one, head) => table({ ...map(`head ${head}`, words, words, one.flat()), digits: 2 })),
-          },
+          { title: "Weights of each head: rows look, columns are looked at", items: drawn.slice(0, perRow) },
+          ...(heads > perRow ? [{ items: drawn.slice(perRow) }] : []),
           {
             title: "Shapes",
             items: [
@@ -83,8 +84,8 @@ export default lesson({
         says: [
           observe(
             !agree,
-            `“${given(words.at(-1))}” gives most of its weight to ${oneOf([...new Set(looks)])}, depending on the head.`,
-            `“${given(words.at(-1))}” gives most of its weight to “${looks[0] ?? ""}” in ${heads === 1 ? "the only head" : "every head"}.`,
+            `“${given(words.at(-1))}” looks most at ${oneOf([...new Set(looks)])}, depending on the head.`,
+            `“${given(words.at(-1))}” looks most at “${looks[0] ?? ""}” in ${heads === 1 ? "the only head" : "every head"}.`,
           ),
           observe(
             same,

@@ -52,9 +52,10 @@ export default lesson({
           title: `1 and 2 · Head ${head} takes ${kOwn} of the ${kWidth} columns of W_q, W_k and W_v`,
           items: [
             table({ ...named("X"), digits: 2 }), "·", table({ ...own("W_q"), digits: 2 }), "=",
-            table(own("Q"), { from: product("X", part("W_q")) }), table(own("K")), table(own("V")),
+            table(own("Q"), { from: product("X", part("W_q")) }),
           ],
         },
+        { title: "2 · Its keys and values come from W_k and W_v in the same way", items: [table(own("K")), table(own("V"))] },
         {
           title: "3 · It attends on its own",
           items: [
