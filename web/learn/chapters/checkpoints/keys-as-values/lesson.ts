@@ -28,7 +28,8 @@ export default lesson({
   async run(engine, { length, values }) {
     const keys = identity(3);
     const queries = keys.map((row) => row.map((one) => one * length));
-    const [withValues, withKeys] = [await runHead(engine, queries, keys, values), await runHead(engine, queries, keys, keys)];
+    const withValues = await runHead(engine, queries, keys, values);
+    const withKeys = await runHead(engine, queries, keys, keys);
     const missed = Math.max(...withValues.output.flat().map((one, i) => Math.abs(one - (values.flat()[i] ?? NaN))));
     const echo = withKeys.output.map((row, i) => given(row[i]) / Math.hypot(...row));
     return {
@@ -50,7 +51,7 @@ export default lesson({
       ],
       says: [
         observe(
-          missed < 0.01, `The values come back as they are, to within ${shown(missed)}.`,
+          missed < 0.01, `The values come back as they are, to within ${missed.toFixed(4)}.`,
           `The weights are too even to bring one value back: the output misses it by up to ${shown(missed)}.`,
         ),
         observe(

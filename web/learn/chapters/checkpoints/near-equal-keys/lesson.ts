@@ -6,7 +6,7 @@ import { table } from "../../../scene.js";
 
 const kKeys = ["cat", "kitten", "ran", "blue"];
 const kQueries = ["query 1", "query 2", "query 3"];
-const kQ = [[2, 0], [0, 2], [-2, -1]];
+const kQ = [[1, 0], [0, 1], [-1, -0.5]];
 const kAxes = ["x", "y"];
 /** Keys that are no farther apart than this count as almost equal. */
 const kNear = 0.3;
@@ -35,7 +35,7 @@ export default lesson({
       rows: [
         {
           items: [
-            table({ ...matrix("Q", kQueries, kAxes, kQ.flat()), digits: 0 }), "·",
+            table({ ...matrix("Q", kQueries, kAxes, kQ.flat()), digits: 1 }), "·",
             table({ ...matrix("Kᵀ", kAxes, kKeys, keys.flat()), digits: 1 }, { control: "keys" }),
           ],
         },
@@ -48,7 +48,7 @@ export default lesson({
       ],
       says: [
         observe(
-          distance <= kNear, `The two keys are ${shown(distance)} apart, and their weights never differ by more than ${shown(most)}.`,
+          distance <= kNear, `The two keys are ${shown(distance)} apart, and in no row do their weights differ by more than ${shown(most)}.`,
           `The two keys are ${shown(distance)} apart, and their weights differ by up to ${shown(most)}.`,
         ),
       ],

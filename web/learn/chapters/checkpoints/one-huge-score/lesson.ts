@@ -10,7 +10,7 @@ const kValues = [[0, 1], [1, 0], [0, -1], [-1, 0]];
 
 export default lesson({
   title: "2. One score far above the rest",
-  claim: "Weights are shares of e^score, and the output is the values, mixed in these shares.",
+  claim: "Each weight is the exponential of its score, as a share of 1, and the output mixes the values in these shares.",
   teaches: ["T3.7"],
   asksFirst: true,
   controls: {
@@ -48,7 +48,7 @@ export default lesson({
       ],
       says: [
         observe(
-          share > 0.99, `“${token}” takes ${(share * 100).toFixed(3)} % of the weight, and the output is only ${shown(away)} away from its value.`,
+          share > 0.99, `“${token}” takes ${(share * 100).toFixed(3)} % of the weight, and the output is only ${away.toFixed(5)} away from its value.`,
           `“${token}” has ${percent(share)} of the weight, which is not all: the output is ${shown(away)} away from its value.`,
         ),
       ],

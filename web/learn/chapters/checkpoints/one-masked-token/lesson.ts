@@ -11,7 +11,7 @@ const kScores = [[1, 2, 0.5, 0]];
 export default lesson({
   title: "7. A mask hides one token",
   claim: "A mask acts on the scores, before the softmax shares the weight out.",
-  teaches: ["T3.7", "T0.4"],
+  teaches: ["T3.7"],
   asksFirst: true,
   controls: {
     hidden: { kind: "choice", label: "hidden", options: { none: "none", cat: "cat", sat: "sat", on: "on", mat: "mat" }, value: "sat" },
@@ -27,7 +27,8 @@ export default lesson({
   async run(engine, { hidden, values }) {
     const masked = kTokens.map((token) => token === hidden);
     const keyPaddingMask = { data: masked, shape: [1, 4] };
-    const [open, run] = [await runScores(engine, kScores, values), await runScores(engine, kScores, values, { keyPaddingMask })];
+    const open = await runScores(engine, kScores, values);
+    const run = await runScores(engine, kScores, values, { keyPaddingMask });
     const other = values.map((row, key) => (masked[key] ? [-1e6, 1e6] : row));
     const replaced = await runScores(engine, kScores, other, { keyPaddingMask });
     const moved = compare(replaced.output.flat(), run.output.flat()).difference;

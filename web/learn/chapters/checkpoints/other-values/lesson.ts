@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { runScores } from "../../../experiments/head.js";
+import { runScores, type HeadRun } from "../../../experiments/head.js";
 import { compare, map, matrix, observe, shown } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table, type Row } from "../../../scene.js";
@@ -29,16 +29,19 @@ export default lesson({
     const [first, second] = [await runScores(engine, kScores, kFirst), await runScores(engine, kScores, values)];
     const weights = compare(first.weights.flat(), second.weights.flat()).difference;
     const output = compare(first.output.flat(), second.output.flat()).difference;
-    const row = (name: string, { weights: seen, output: out }: typeof first, v: readonly (readonly number[])[], control?: string): Row => ({
+    const row = (name: "first" | "other", run: HeadRun): Row => ({
       title: `With the ${name} V`,
       items: [
-        table(map(`weights, ${name} V`, kQueries, kTokens, seen.flat())), "·",
-        table({ ...matrix(`${name} V`, kTokens, kAxes, v.flat()), digits: 1 }, control === undefined ? {} : { control }), "=",
-        table({ ...matrix(`output, ${name} V`, kQueries, kAxes, out.flat()), digits: 2 }, { from: { how: "product", left: `weights, ${name} V`, right: `${name} V` } }),
+        table(map(`weights, ${name} V`, kQueries, kTokens, run.weights.flat())), "·",
+        name === "first"
+          ? table({ ...matrix("first V", kTokens, kAxes, kFirst.flat()), digits: 1 })
+          : table({ ...matrix("other V", kTokens, kAxes, values.flat()), digits: 1 }, { control: "values" }),
+        "=",
+        table({ ...matrix(`output, ${name} V`, kQueries, kAxes, run.output.flat()), digits: 2 }, { from: { how: "product", left: `weights, ${name} V`, right: `${name} V` } }),
       ],
     });
     return {
-      rows: [row("first", first, kFirst), row("other", second, values, "values")],
+      rows: [row("first", first), row("other", second)],
       says: [
         observe(weights === 0, "The weights are the same to the last bit.", `The weights moved by ${shown(weights)}.`),
         observe(output > 1e-6, `The outputs differ by up to ${shown(output)}.`, "The other values are the first ones, and so are the outputs."),

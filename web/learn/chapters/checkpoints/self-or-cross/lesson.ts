@@ -13,7 +13,7 @@ const kMemory = [[0.5, -0.8], [1.8, 0.9], [-0.2, -0.5], [-0.9, 1.6]];
 export default lesson({
   title: "4. What is “self” about self-attention?",
   claim: "Attention takes two sequences, one that asks and one that is asked, and they may be the same.",
-  teaches: ["T3.7", "T1.3"],
+  teaches: ["T3.7"],
   asksFirst: true,
   controls: {
     push: { kind: "slider", label: "added to “chat”", min: -2, max: 2, step: 0.1, value: 1 },
@@ -32,7 +32,8 @@ export default lesson({
     const [selfBefore, crossBefore] = [await run(kX, kX), await run(kX, kMemory)];
     const moved = (now: number[][], before: number[][], row: number): number =>
       Math.max(...(now[row] ?? []).map((one, i) => Math.abs(one - (before[row]?.[i] ?? NaN))));
-    const others = (now: number[][], before: number[][]): number => Math.max(moved(now, before, 0), moved(now, before, 2));
+    const others = (now: number[][], before: number[][]): number =>
+      Math.max(moved(now, before, 0), moved(now, before, 2));
     const [inSelf, inCross] = [others(self.output, selfBefore.output), others(cross.output, crossBefore.output)];
     const marked = { row: 1, col: -1 };
     return {

@@ -10,18 +10,18 @@ const kReads = ["plural", "animal"] as const;
 
 export default lesson({
   title: "8. Two heads look at one token",
-  claim: "Every head has a W_q, W_k and W_v of its own, and no rule keeps heads apart.",
+  claim: "Every head has projections of its own, and no rule keeps heads apart.",
   teaches: ["T3.7"],
   asksFirst: true,
   controls: {
-    tokens: { kind: "cells", label: "X", min: -1, max: 1, step: 0.1, value: [[0.2, 0.6, 0], [1, 0.9, -0.4], [0.1, 0.4, 0.7]] },
+    tokens: { kind: "cells", label: "X", min: -1, max: 1, step: 0.1, value: [[0.2, 0.6, 0], [1, 0.9, 0.3], [0.1, 0.4, 0.7]] },
     sharpness: { kind: "slider", label: "length of the queries", min: 0, max: 16, step: 1, value: 8 },
   },
   question: {
     ask: "Two heads give almost all of their weight to the same noun. Can they bring back different things?",
     answers: ["no: the same weights give the same output", "yes", "only in different layers"],
     right: 1,
-    because: "The weights say where from, and each head’s own W_v says what. Drag “plural” of “cats” and only one head follows; drag “animal” and the other does.",
+    because: "The weights say where from, and each head’s own projection of values says what. Drag “plural” of “cats” and only one head follows; drag “animal” and the other does.",
   },
   async run(engine, { tokens, sharpness }) {
     // Both heads ask for nouns. The first one's values are the column “plural”, the second one's are “animal”.

@@ -10,7 +10,7 @@ export default lesson({
   claim: "A soft cap keeps scores between −cap and +cap, and the order decides whether it binds the bias as well.",
   teaches: [],
   controls: {
-    cap: { kind: "slider", label: "soft cap", min: 1, max: 20, step: 0.5, value: 2 },
+    cap: { kind: "slider", label: "soft cap", min: 0.5, max: 20, step: 0.5, value: 1 },
     scores: { kind: "cells", label: "scores", min: -20, max: 20, step: 0.5, value: [[3, 2, 1, 0]] },
     bias: { kind: "cells", label: "bias", min: -20, max: 20, step: 0.5, value: [[0, -20, 0, 0]] },
   },

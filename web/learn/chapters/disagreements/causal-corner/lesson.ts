@@ -30,8 +30,8 @@ export default lesson({
     const apart = first.filter((weight, cell) => weight > 0 !== given(last[cell]) > 0).length;
     return {
       rows: [
-        { title: "Top left: scaled_dot_product_attention, JAX, Keras", about: "Each row is named after the token that the query is taken for. All scores are equal.", items: [side("top left", kTokens.slice(0, queries), first)] },
-        { title: "Bottom right: FlashAttention, ONNX", items: [side("bottom right", kTokens.slice(-queries), last)] },
+        { title: "The first query at the first key", about: "In scaled_dot_product_attention, JAX and Keras. Each row is named after the token that the query is taken for. All scores are equal.", items: [side("top left", kTokens.slice(0, queries), first)] },
+        { title: "The last query at the last key", about: "In FlashAttention and ONNX.", items: [side("bottom right", kTokens.slice(-queries), last)] },
       ],
       says: [
         observe(

@@ -11,7 +11,7 @@ const kCamps = { blocked: "skipped", spreads: "multiplied by 0" } as const;
 export default lesson({
   title: "NaN behind a mask",
   claim: "To skip a masked key and to give it a weight of 0 are the same thing as long as all numbers are finite.",
-  teaches: ["T1.5"],
+  teaches: [],
   controls: {
     number: { kind: "choice", label: "behind the mask stands", options: { nan: "NaN", infinite: "∞", large: "a million" }, value: "nan" },
     place: { kind: "choice", label: "as the", options: { value: "value", key: "key" }, value: "value" },

@@ -7,7 +7,7 @@ const kHeads = 8;
 
 export default lesson({
   title: "Which head shares with which?",
-  claim: "When query heads share key/value heads, there are two orders of sharing, and a trained model fits only one of them.",
+  claim: "When several query heads share several key/value heads, there are two orders of sharing, and a trained model fits one of them.",
   teaches: ["T3.8"],
   controls: {
     groups: { kind: "steps", label: "key/value heads G, for 8 query heads", values: [1, 2, 4, 8], value: 2 },
@@ -31,8 +31,8 @@ export default lesson({
     const apart = count(kHeads).filter((_, head) => block.some((row, g) => row[head] !== interleaved[g]?.[head]));
     return {
       rows: [
-        { title: "⌊h · G ÷ 8⌋: PyTorch, JAX, FlashAttention", about: "Columns are query heads h. A 1 stands at the key/value head that the query head reads.", items: [side("neighbours share", block)] },
-        { title: "h mod G: repeat in place of repeat_interleave", items: [side("every G-th shares", interleaved)] },
+        { title: "⌊h · G ÷ 8⌋", about: "In PyTorch, JAX and FlashAttention. Columns are query heads h. A 1 stands at the key/value head that the query head reads.", items: [side("neighbours share", block)] },
+        { title: "h mod G", about: "In x-transformers without a fused kernel, and wherever heads are repeated as a whole.", items: [side("every G-th shares", interleaved)] },
       ],
       says: [
         observe(
