@@ -6,7 +6,8 @@ import { table, type Row } from "../../../scene.js";
 import { kWords, later, sumToOne } from "../shared.js";
 
 const { x: kEmbeddings, wq, wk, wv, wo, numHeads } = kCatSatOnMat;
-const state = layerState(...([wq, wk, wv, wo].map((one) => one.map((row) => [...row])) as Parameters<typeof layerState>));
+const own = (rows: readonly (readonly number[])[]): number[][] => rows.map((row) => [...row]);
+const state = layerState(own(wq), own(wk), own(wv), own(wo));
 
 interface Run {
   readonly heads: readonly { scores: number[][]; weights: number[][] }[];
@@ -53,11 +54,13 @@ export default lesson({
     return withLayer(engine, { embedDim: 4, numHeads, bias: false }, state, async (layer) => {
       const now = await attend(layer, given(last[0]), causal);
       const before = await attend(layer, given(kEmbeddings.at(-1)), causal);
-      const moved = kWords.filter((_, row) => now.output[row]?.some((value, col) => value !== before.output[row]?.[col]));
+      const differs = (row: number): boolean => String(now.output[row]) !== String(before.output[row]);
+      const moved = kWords.filter((_, row) => differs(row));
       const leaks = moved.some((word) => word !== "mat");
       const every = now.heads.flatMap(({ weights }) => weights);
       const hidden = later(kWords.length);
-      const zeros = now.heads.every(({ weights }) => weights.flat().every((weight, cell) => !hidden[cell] || weight === 0));
+      const looksAhead = ({ weights }: Run["heads"][number]): boolean =>
+        weights.flat().some((weight, cell) => hidden[cell] && weight !== 0);
       const changed = moved.length === 0 ? "The embedding of mat is the first one." : `Changing mat moved the outputs of ${moved.join(", ")}.`;
       return {
         rows: [
@@ -66,7 +69,7 @@ export default lesson({
         ],
         says: [
           observe(
-            zeros && sumToOne(every), "In both heads every weight above the diagonal is exactly 0, and every row sums to 1.",
+            !now.heads.some(looksAhead) && sumToOne(every), "In both heads every weight above the diagonal is exactly 0, and every row sums to 1.",
             "Without the mask every query looks at every word, also at those that come later.",
           ),
           observe(!leaks, moved.length === 0 ? changed : `${changed} Earlier words did not notice.`, `${changed} Earlier words saw it.`),

@@ -27,9 +27,10 @@ export default lesson({
     const row = given(scores[0]);
     const keys = tensor(row.map((score) => [score]));
     const options = { scale: 1, needWeights: true, validLens: { data: Int32Array.of(seen), shape: [1] }, stages: ["maskedScores"] } as const;
-    const run = (conventions: (typeof kLibraries)[keyof typeof kLibraries]) =>
-      engine.scaledDotProductAttention(tensor([[1]]), keys, tensor(kValues), { ...options, conventions });
-    const results = await Promise.all(Object.values(kLibraries).map(run));
+    const query = tensor([[1]]);
+    const results = [];
+    for (const conventions of Object.values(kLibraries))
+      results.push(await engine.scaledDotProductAttention(query, keys, tensor(kValues), { ...options, conventions }));
     const names = Object.keys(kLibraries);
     const weights = results.map((result) => given(rows(given(result.weights))[0]));
     const output = results.map((result) => given(rows(result.output)[0]));

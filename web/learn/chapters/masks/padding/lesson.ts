@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { count, Draw, given, headRows, layerState, map, matrix, observe, percent, rows, compare, shown, sum, tensor, withLayer } from "../../../experiments/numbers.js";
-import type { LessonEngine } from "../../../experiments/numbers.js";
+import { compare, count, Draw, given, headRows, largest, layerState, map, matrix, observe, percent, rows } from "../../../experiments/numbers.js";
+import { shown, sum, tensor, withLayer, type LessonEngine } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table, type Shape } from "../../../scene.js";
 import { later } from "../shared.js";
@@ -23,23 +23,30 @@ const batch = isPadding.map((row) => row.map((one) => given(draw.rows(1, kWidth,
 
 /** The sizes of the documents' example: 4 sentences of up to 16 tokens, 128 wide, 8 heads. */
 const [kLarge, kLens] = [{ length: 16, width: 128, heads: 8 }, [16, 11, 7, 3]];
-const largeState = layerState(square(kLarge.width), square(kLarge.width), square(kLarge.width), square(kLarge.width));
+const wide = (): number[][] => square(kLarge.width);
+const largeState = layerState(wide(), wide(), wide(), wide());
 const largeBatch = {
-  data: draw.rows(kLens.length * kLarge.length, kLarge.width).flat(), shape: [kLens.length, kLarge.length, kLarge.width],
+  data: draw.rows(kLens.length * kLarge.length, kLarge.width).flat(),
+  shape: [kLens.length, kLarge.length, kLarge.width],
 };
 
-async function large(engine: LessonEngine, { padding, causal }: Flags): Promise<{ shape: readonly number[]; leaked: number }> {
+interface Large {
+  readonly shape: readonly number[];
+  /** The largest weight on padding. */
+  readonly leaked: number;
+}
+
+async function large(engine: LessonEngine, { padding, causal }: Flags): Promise<Large> {
   const { length, width, heads } = kLarge;
   const data = kLens.flatMap((len) => count(length).map((_, index) => index >= len));
   const options = { embedDim: width, numHeads: heads, bias: false, batchFirst: true };
   return withLayer(engine, options, largeState, async (layer) => {
-    const { weights } = await layer.forward(largeBatch, {
-      averageAttnWeights: false, isCausal: causal, keyPaddingMask: padding ? { data, shape: [kLens.length, length] } : undefined,
-    });
+    const keyPaddingMask = padding ? { data, shape: [kLens.length, length] } : undefined;
+    const masks = { isCausal: causal, keyPaddingMask };
+    const { weights } = await layer.forward(largeBatch, { ...masks, averageAttnWeights: false });
     const { data: all, shape } = given(weights);
-    const batchOf = (cell: number): number => Math.floor(cell / (heads * length * length));
-    const leaked = all.reduce((most, weight, cell) => (cell % length >= (kLens[batchOf(cell)] ?? 0) ? Math.max(most, weight) : most), 0);
-    return { shape, leaked };
+    const lenOf = (cell: number): number => kLens[Math.floor(cell / (heads * length * length))] ?? 0;
+    return { shape, leaked: largest(all.filter((_, cell) => cell % length >= lenOf(cell))) };
   });
 }
 

@@ -2,8 +2,11 @@
 import { load } from "headlens";
 
 const engine = await load();
-const some = (shape, step) => // numbers between −0.5 and 0.5 that are the same everywhere
-  ({ shape, data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => ((i * step) % 101) / 101 - 0.5) });
+// Numbers between −0.5 and 0.5 that are the same everywhere.
+const some = (shape, step) => {
+  const length = shape.reduce((a, b) => a * b);
+  return { shape, data: Float32Array.from({ length }, (_, i) => ((i * step) % 101) / 101 - 0.5) };
+};
 const layer = engine.multiheadAttention({ embedDim: 100, numHeads: 5, bias: false, batchFirst: true });
 layer.loadStateDict({ in_proj_weight: some([300, 100], 37), "out_proj.weight": some([100, 100], 53) });
 const [x, y] = [some([2, 4, 100], 29), some([2, 6, 100], 41)];

@@ -34,7 +34,7 @@ export default lesson({
       const validLens = { data: Int32Array.from(lens), shape: [kBatch] };
       const padding = lens.flatMap((length) => count(kKeys).map((_, key) => key >= length));
       const { output, weights } = await layer.forward(x, y, y, { validLens, averageAttnWeights: false });
-      const other = await layer.forward(x, y, y, { keyPaddingMask: { data: padding, shape: [kBatch, kKeys] }, averageAttnWeights: false });
+      const other = await layer.forward(x, y, y, { keyPaddingMask: { data: padding, shape: [kBatch, kKeys] } });
       const { data, shape: sizes } = given(weights);
       const cells = kQueries * kKeys;
       const beyond = data.filter((_, cell) => cell % kKeys >= (lens[Math.floor(cell / (kHeads * cells))] ?? 0));

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import { given, map, observe, percent } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { table } from "../../../scene.js";
+import { strongest, translated } from "../translate.js";
+
+const [kLayer, kHead] = [1, 0];
+const kFirst = "the red horse does not sleep";
+
+export default lesson({
+  title: "A translator looks at the other language",
+  claim: "In cross-attention the queries come from the sentence that is written, and keys and values from the one that was read: here each row is a French word, and each column an English one.",
+  teaches: ["T1.3"],
+  controls: {
+    english: { kind: "words", label: "English", most: 60, value: kFirst },
+    word: { kind: "slider", label: "French word, by its place", min: 0, max: 11, step: 1, value: 2 },
+  },
+  question: {
+    ask: "French says “le cheval rouge”, the horse red. Where does the head look when it writes “rouge”?",
+    answers: ["at the third English word, since it writes the third French one", "at “red”", "at “horse”, which it has just written"],
+    right: 1,
+    because: "It looks for what is to be translated, not for the same place. Click the words of the French sentence one by one: the weight jumps ahead to “horse”, back to “red”, and on.",
+  },
+  async run(engine, { english, word }) {
+    return translated(engine, english, async (translation) => {
+      const { source, written } = translation;
+      const weights = await translation.map("cross", kLayer, kHead);
+      const query = Math.min(word, written.length - 1);
+      const row = given(weights[query]);
+      const best = strongest(row);
+      const pairs = weights.map(strongest);
+      const jumps = pairs.filter((key, index) => index > 0 && key < (pairs[index - 1] ?? 0)).length;
+      const times = (length: number): string => (length === 1 ? "once" : `${length} times`);
+      return {
+        rows: [
+          { about: "What it writes. Choose a word:", items: [{ kind: "sentence", name: "French", tokens: written, query, control: "word" }] },
+          { about: "Where it looks for that:", items: [{ kind: "sentence", name: "English", tokens: source, weights: row }] },
+          { title: `Layer ${kLayer}, head ${kHead}`, items: [table({ ...map("weights", written, source, weights.flat()), digits: 2 }, { marked: { row: query, col: -1 } })] },
+        ],
+        says: [
+          observe(true, `To write “${written[query] ?? ""}”, the head looks at “${source[best] ?? ""}”: ${percent(row[best] ?? NaN)}.`, ""),
+          observe(true, jumps === 0 ? "Here its gaze never goes back: both languages have the same order." : `Its gaze goes back ${times(jumps)}: word by word would not do.`, ""),
+        ],
+      };
+    });
+  },
+  explore: ({ english }) => new URLSearchParams({
+    model: "tiny-translator", source: english, ...(english === kFirst ? { text: "le cheval rouge ne dort pas" } : {}),
+    attention: "cross", layer: String(kLayer), head: String(kHead), view: "map",
+  }).toString(),
+});
