@@ -89,17 +89,16 @@ export class OpenLesson {
   }
 
   /** The numbers of a matrix as they are printed in the page, by the name in its caption. Masked scores are −∞. */
-  numbers(matrix: string): Promise<number[][]> {
-    return this.page.evaluate((lesson, name) => {
+  async numbers(matrix: string): Promise<number[][]> {
+    // As texts, since numbers that are not finite do not come through.
+    const texts = await this.page.evaluate((lesson, name) => {
       const root = document.querySelector(`attention-lesson[name="${lesson}"]`)?.shadowRoot;
       const table = [...root?.querySelectorAll<HTMLElement>("table.matrix") ?? []].find((one) => one.dataset.matrix === name);
       if (!table) throw new Error(`no matrix ${name} in ${lesson}`);
-      const number = (cell: Element): number => {
-        const text = (cell.querySelector("input")?.value ?? cell.textContent ?? "").trim().replace("−", "-");
-        return text === "-∞" ? -Infinity : Number(text);
-      };
-      return [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map(number));
+      const text = (cell: Element): string => (cell.querySelector("input")?.value ?? cell.textContent ?? "").trim();
+      return [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map(text));
     }, this.name, matrix);
+    return texts.map((row) => row.map((text) => Number(text.replace("−", "-").replace("∞", "Infinity"))));
   }
 
   /** The text of everything in the lesson that a selector finds. */

@@ -16,10 +16,10 @@ export default lesson({
     word: { kind: "slider", label: "French word, by its place", min: 0, max: 11, step: 1, value: 2 },
   },
   question: {
-    ask: "French says “le cheval rouge”, the horse red. Where does the head look when it writes “rouge”?",
-    answers: ["at the third English word, since it writes the third French one", "at “red”", "at “horse”, which it has just written"],
+    ask: "“the king's cat never sleeps” becomes “le chat du roi ne dort jamais”. Where does the head look when it writes “du”?",
+    answers: ["at “the”, the first article", "at “'s”, which says whose cat it is", "at “cat”, the third English word"],
     right: 1,
-    because: "It looks for what is to be translated, not for the same place. Click the words of the French sentence one by one: the weight jumps ahead to “horse”, back to “red”, and on.",
+    because: "“du” means “of the”, and that is what “'s” stands for; its place in the sentence does not matter. Type the sentence and click “du”.",
   },
   async run(engine, { english, word }) {
     return translated(engine, english, async (translation) => {
@@ -30,7 +30,7 @@ export default lesson({
       const best = strongest(row);
       const pairs = weights.map(strongest);
       const jumps = pairs.filter((key, index) => index > 0 && key < (pairs[index - 1] ?? 0)).length;
-      const times = (length: number): string => (length === 1 ? "once" : `${length} times`);
+      const times = (length: number): string => ["never", "once", "twice"][length] ?? `${length} times`;
       return {
         rows: [
           { about: "What it writes. Choose a word:", items: [{ kind: "sentence", name: "French", tokens: written, query, control: "word" }] },

@@ -31,10 +31,10 @@ export default lesson({
     b2: cells("b_2", [[0, 0]]),
   },
   question: {
-    ask: "With these matrices the block makes absolute values. What is left of it without the ReLU?",
+    ask: "The first matrices make absolute values. What is left of the block without the ReLU?",
     answers: ["absolute values all the same", "one linear map, like any other", "nothing can be said"],
     right: 1,
-    because: "Two linear maps in a row are one: X·W₁·W₂ = X·(W₁·W₂). Here W₁·W₂ is all zeros. Switch the ReLU off.",
+    because: "Two linear maps in a row are one: X·W₁·W₂ = X·(W₁·W₂). For the first matrices, W₁·W₂ is all zeros. Switch the ReLU off.",
   },
   formula: "{Y} = ReLU({X} · {W_1} + {b_1}) · {W_2} + {b_2}",
   async run(engine, { relu: isOn, x, w1, b1, w2, b2 }) {
@@ -49,8 +49,8 @@ export default lesson({
     const one = await affine(engine, x, await affine(engine, w1, w2, [[0, 0]]), await affine(engine, b1, w2, b2));
     const linear = compare(one.flat(), y.flat());
     const [two, four] = [count(2), count(4)];
-    const put = (name: string, control: string, names: readonly string[], cols: readonly string[], values: Rows): Table =>
-      table({ ...matrix(name, names, cols, values.flat()), digits: 1 }, { control });
+    const put = (name: string, control: string, words: readonly string[], cols: readonly string[], of: Rows): Table =>
+      table({ ...matrix(name, words, cols, of.flat()), digits: 1 }, { control });
     const got = (name: string, cols: readonly string[], values: Rows, from: Table["from"]): Table =>
       table({ ...matrix(name, kWords, cols, values.flat()), digits: 2 }, from ? { from } : {});
     const step = (value: number, result: number): string =>
@@ -58,15 +58,15 @@ export default lesson({
     const rectified = isOn ? "ReLU(H)" : "H as it is";
     return {
       rows: [
-        { title: "Widen", items: [put("X", "x", kWords, two, x), "·", put("W_1", "w1", two, four, w1), "+", put("b_1", "b1", [""], four, b1)] },
+        { title: "Widen", items: [put("X", "x", kWords, two, x), "·", put("W_1", "w1", two, four, w1)] },
+        { items: ["+", put("b_1", "b1", [""], four, b1), "=", got("H", four, h, undefined)] },
         {
-          title: isOn ? "Cut off what is negative" : "Keep what is negative",
+          title: `${isOn ? "Cut off" : "Keep"} what is negative, and narrow`,
           items: [
-            "=", got("H", four, h, undefined), "→",
-            got(rectified, four, a, { how: "each", of: "H", words: step }),
+            got(rectified, four, a, { how: "each", of: "H", words: step }), "·", put("W_2", "w2", four, two, w2),
+            "+", put("b_2", "b2", [""], two, b2), "=", got("Y", two, y, undefined),
           ],
         },
-        { title: "Narrow", items: ["·", put("W_2", "w2", four, two, w2), "+", put("b_2", "b2", [""], two, b2), "=", got("Y", two, y, undefined)] },
       ],
       says: [
         observe(apart.same, "Each word given alone comes out the same: no word looks at another here.", `Words given alone come out otherwise, by up to ${shown(apart.difference)}.`),

@@ -61,7 +61,7 @@ export default lesson({
       const hidden = later(kWords.length);
       const looksAhead = ({ weights }: Run["heads"][number]): boolean =>
         weights.flat().some((weight, cell) => hidden[cell] && weight !== 0);
-      const changed = moved.length === 0 ? "The embedding of mat is the first one." : `Changing mat moved the outputs of ${moved.join(", ")}.`;
+      const changed = moved.length === 0 ? "mat still has its first embedding." : `Changing mat moved the outputs of ${moved.join(", ")}.`;
       return {
         rows: [
           { about: "The last word, to change:", items: [table({ ...matrix("mat", ["x"], ["0", "1", "2", "3"], last.flat()), digits: 2 }, { control: "last" })] },

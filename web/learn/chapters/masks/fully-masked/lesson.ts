@@ -11,17 +11,17 @@ const kLibraries = {
 
 export default lesson({
   title: "A query that may see nothing",
-  claim: "Where a mask hides every key, the softmax is 0 ÷ 0: libraries give zeros, equal weights or NaN, and they agree as soon as one key is left.",
+  claim: "Where a mask hides every key, the softmax is 0 ÷ 0, and libraries differ: they give zeros, equal weights, or NaN.",
   teaches: ["T1.5"],
   controls: {
     seen: { kind: "slider", label: "keys that the query may see", min: 0, max: 3, step: 1, value: 0 },
     scores: { kind: "cells", label: "scores", min: -8, max: 8, step: 0.1, value: [[2, 1, 0]] },
   },
   question: {
-    ask: "One row of a batch is not a number (NaN). What becomes of it in the layers that follow?",
-    answers: ["they repair it", "it stays in its row", "it can reach the rows of other tokens"],
+    ask: "Now the query may see one key, key 0. Which libraries still disagree?",
+    answers: ["all that did", "only the one that gives NaN", "none"],
     right: 2,
-    because: "Any sum with NaN is NaN. Where later queries see that token, its key and value spread it, even at weight 0, and in training it reaches all gradients.",
+    because: "The softmax over a single key is 1, whatever its score. Move the slider to 1.",
   },
   async run(engine, { seen, scores }) {
     const row = given(scores[0]);

@@ -11,7 +11,7 @@ const visible = (rows: readonly (readonly number[])[]): number[][] =>
 
 export default lesson({
   title: "Mask first, softmax second",
-  claim: "A mask that comes after the softmax comes too late: hidden scores have already taken their share, so what is left depends on them.",
+  claim: "A mask that comes after the softmax comes too late: hidden scores have already taken their share of the row.",
   teaches: ["T0.4"],
   controls: {
     scores: {
@@ -32,10 +32,10 @@ export default lesson({
     const open = (await attend(engine, q, one, one, { scale: 1 })).weights;
     const cut = visible(open);
     const second = late === "again" ? cut.map((row) => row.map((weight) => weight / sum(row))) : cut;
-    const broken = second.flat().some(Number.isNaN);
-    const same = !broken && compare(second.flat(), first.flat()).same;
-    const totals = second.map(sum);
-    const least = Math.min(...totals);
+    const same = !second.flat().some(Number.isNaN) && compare(second.flat(), first.flat()).same;
+    const least = Math.min(...second.map(sum));
+    const short = `With the mask last, a row sums to only ${shown(least)}: the rest went to words that it must not see.`;
+    const broken = "A hidden score is so large that the visible weights of its row have lost their digits or are 0, and 0 ÷ 0 is not a number.";
     const hatch = { masked: kHidden };
     const sums = (name: string, weights: readonly number[][]): ReturnType<typeof table> =>
       table({ ...map(name, kWords, ["sum"], weights.map(sum)), digits: 2 });
@@ -47,9 +47,9 @@ export default lesson({
       ],
       says: [
         observe(sumToOne(first), "With the mask first, every row sums to 1.", "With the mask first, some row does not sum to 1."),
-        broken
-          ? observe(false, "", "A hidden score is so large that all visible weights of its row were rounded to 0, and 0 ÷ 0 is not a number.")
-          : observe(same, "Divided by their sums, the late weights are the same.", `With the mask last, a row sums to only ${shown(least)}: the rest went to words that it must not see.`),
+        late === "zero"
+          ? observe(true, least < 0.999 ? short : "Here hidden scores are so low that they took next to nothing.", "")
+          : observe(same, "Divided by their sums, the late weights are the same.", broken),
       ],
     };
   },
