@@ -19,7 +19,7 @@ export function readDisagreements(book: Book): void {
       expect(await lesson.isAsExpected()).toBe(true);
       await lesson.type("mask", 0, 3, 1);
       expectPrinted((await lesson.numbers("true keeps")).slice(0, 1), [[softmax([2, 1])[0] ?? NaN, 0, 0, softmax([2, 1])[1] ?? NaN]], 2);
-      expect((await lesson.says())[0]).toMatch(/11 are open on the left and 5 on the right/);
+      expect((await lesson.says())[0]).toMatch(/11 are open where true keeps and 5 where it ignores/);
       expect(await lesson.answer(1)).toMatch(/^Yes/);
     });
 

@@ -231,7 +231,7 @@ export const figureStyles = (): CSSResult => css`
   .matrix .lit {
     box-shadow: inset 0 0 0 2px var(--accent);
   }
-  .matrix td:has(input) {
+  .matrix td[data-row]:has(input) {
     padding: 0;
   }
   .matrix td input {

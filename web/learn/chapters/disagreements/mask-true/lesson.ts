@@ -19,7 +19,7 @@ export default lesson({
     ask: "You pass a lower triangle of trues to torch.nn.MultiheadAttention. What does a token look at?",
     answers: ["at itself and what came before", "only at what comes after it", "at everything: booleans are added as 0 and 1"],
     right: 1,
-    because: "There, true means “ignore”. It is the map on the right, where the last token has no key left. Set cells of the mask to 0 or 1: an open cell on one side is a hidden one on the other.",
+    because: "There, true means “ignore”. Look at the second map, where the last token has no key left. Set cells of the mask to 0 or 1: what is open in one map is hidden in the other.",
   },
   async run(engine, { mask }) {
     const attnMask = { data: mask.flat().map((cell) => cell >= 0.5), shape: [4, 4] };
@@ -35,12 +35,12 @@ export default lesson({
         { title: "The mask", items: [table({ ...matrix("mask", kTokens, kTokens, mask.flat(), "sequential"), digits: 0 }, { control: "mask" })] },
         {
           title: "The weights that it gives",
-          about: "Left: scaled_dot_product_attention, Keras, JAX, ONNX. Right: torch.nn.MultiheadAttention.",
+          about: "True keeps: scaled_dot_product_attention, Keras, JAX, ONNX. True ignores: torch.nn.MultiheadAttention.",
           items: [side("true keeps", kept), side("true ignores", ignored)],
         },
       ],
       says: [
-        observe(both === 0, `Of 16 pairs, ${open(kept)} are open on the left and ${open(ignored)} on the right: none is open on both sides.`, `${both} pairs are open on both sides.`),
+        observe(both === 0, `Of 16 pairs, ${open(kept)} are open where true keeps and ${open(ignored)} where it ignores: none is open in both.`, `${both} pairs are open in both.`),
       ],
     };
   },
