@@ -80,7 +80,9 @@ export function drawCurve(item: Curve): TemplateResult {
   `;
 }
 
-const formatTick = (value: number): string => String(Number(value.toPrecision(3))).replace("-", "−");
+/** Whole numbers are exact, such as a width of 1024. */
+const formatTick = (value: number): string =>
+  String(Number.isInteger(value) ? value : Number(value.toPrecision(3))).replace("-", "−");
 
 /** Moves names that would stand on each other apart. */
 function labelsOf(names: readonly { name: string; y: number }[]): { name: string; y: number }[] {

@@ -23,7 +23,7 @@ const gradientOf = (weights: readonly number[]): number[] =>
 
 export default lesson({
   title: "One score far above the rest, and nothing answers",
-  claim: "When one score stands far above the rest, the weights hardly answer to a change of any score.",
+  claim: "When one score stands far above the rest, the weights hardly answer to a small change of any score.",
   teaches: ["T0.5"],
   controls: {
     lead: { kind: "slider", label: "score of “cat”", min: 0, max: 16, step: 0.5, value: 8 },
