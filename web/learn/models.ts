@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The built-in models, which lessons share: each is loaded once for an engine. */
-import type { AsyncModel, BuiltInModel, Model } from "headlens";
+/** The built-in models, which lessons share: each is loaded once for an engine, and lives as long as it. */
+import type { AsyncEngine, AsyncModel, BuiltInModel } from "headlens";
 import type { LessonEngine } from "./experiments/numbers.js";
 
-type Loading = Promise<Model | AsyncModel>;
+const kLoaded = new WeakMap<LessonEngine, Map<BuiltInModel, Promise<AsyncModel>>>();
 
-const kLoaded = new WeakMap<LessonEngine, Map<BuiltInModel, Loading>>();
-
-export function builtIn(engine: LessonEngine, name: BuiltInModel): Loading {
-  const models = kLoaded.get(engine) ?? new Map<BuiltInModel, Loading>();
+export function builtIn(engine: LessonEngine, name: BuiltInModel): Promise<AsyncModel> {
+  const models = kLoaded.get(engine) ?? new Map<BuiltInModel, Promise<AsyncModel>>();
   kLoaded.set(engine, models);
   const known = models.get(name);
   if (known) return known;
-  const loading: Loading = engine.loadModel(name);
+  // What a model of an engine without a worker returns at once can be awaited as well.
+  const loading = (engine as AsyncEngine).loadModel(name);
   models.set(name, loading);
   // A model that did not come may come the next time.
   loading.catch(() => models.delete(name));

@@ -9,7 +9,7 @@ export interface Row {
   readonly items: readonly (Item | string)[];
 }
 
-export type Item = Table | Sentence | Bars | Curve | Plane | Shape | Picture | Note | View;
+export type Item = Table | Sentence | Bars | Curve | Plane | Arrows | Shape | Picture | Note | View;
 
 /**
  * The way a matrix comes from others, by their names. Pointing at one of its cells lights up what went into it and
@@ -84,6 +84,15 @@ export interface PlaneMark {
   readonly at: readonly [number, number];
   /** The control of kind “cells”, and its row, which holds these two numbers: a reader drags the mark. */
   readonly control?: { readonly name: string; readonly row: number };
+}
+
+/** Vectors of two numbers, drawn from the origin of a plane. */
+export interface Arrows {
+  readonly kind: "arrows";
+  readonly name: string;
+  readonly arrows: readonly { readonly name: string; readonly x: number; readonly y: number; readonly isFaint?: boolean }[];
+  /** The length that reaches the edge. */
+  readonly most: number;
 }
 
 /** The shape of a tensor, with a letter for each axis. */

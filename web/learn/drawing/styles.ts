@@ -393,6 +393,18 @@ export const figureStyles = (): CSSResult => css`
     cursor: grab;
     touch-action: none;
   }
+  .arrows {
+    flex: 0 1 300px;
+  }
+  .arrows .axis {
+    opacity: 0.4;
+  }
+  .arrows .line.line1 {
+    stroke-dasharray: none;
+  }
+  .arrows .faint {
+    opacity: 0.35;
+  }
   .shape {
     display: grid;
     justify-items: center;

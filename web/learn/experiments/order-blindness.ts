@@ -10,6 +10,8 @@ export interface OrderOptions {
   tokens?: readonly string[];
   /** The other order: the index in `tokens` of its first token, its second, and so on. */
   order?: readonly number[];
+  /** The names of the schemes that are run; all of them when absent. */
+  schemes?: readonly string[];
   seed?: number;
 }
 
@@ -20,16 +22,18 @@ interface Scheme {
   readonly options?: AttentionOptions;
 }
 
-const [kWidth, kHeads] = [8, 2];
+const [kWidth, kHeads, kBuckets] = [8, 2, 8];
 
 /** Schemes that add positions: to embeddings, to scores, or by rotating queries and keys. */
 function schemesOf(draw: Draw, tokens: number): Scheme[] {
   const relativeBias = tensor(draw.rows(kHeads, 2 * tokens - 1));
+  const t5Bias = tensor(draw.rows(kBuckets, kHeads));
   return [
     { name: "no positions", seesOrder: false },
     { name: "sinusoidal", seesOrder: true, positions: "sinusoidal" },
     { name: "learned", seesOrder: true, positions: "learned" },
     { name: "relative bias", seesOrder: true, options: { relativeBias } },
+    { name: "T5’s buckets", seesOrder: true, options: { t5Bias } },
     { name: "ALiBi", seesOrder: true, options: { alibi: true } },
     { name: "rotary", seesOrder: true, options: { rotary: "half" } },
   ];
@@ -43,7 +47,7 @@ export async function orderBlindness(engine: LessonEngine, options: OrderOptions
   const table = { weight: given(weight), position_embeddings: given(learned) };
   const square = (): number[][] => draw.rows(kWidth, kWidth, 1 / Math.sqrt(kWidth));
   const state = layerState(square(), square(), square(), square());
-  const schemes = schemesOf(draw, tokens.length);
+  const schemes = schemesOf(draw, tokens.length).filter(({ name }) => options.schemes?.includes(name) ?? true);
   const other = permuted(tokens, order);
   return withLayer(engine, { embedDim: kWidth, numHeads: kHeads, bias: false }, state, async (layer) => {
     const matrices = [];
@@ -61,6 +65,7 @@ export async function orderBlindness(engine: LessonEngine, options: OrderOptions
         map(`${scheme.name}: weights`, tokens, tokens, first.weights.flat()),
         map(`${scheme.name}: weights, other order`, other, other, second.weights.flat()),
         matrix(`${scheme.name}: output`, tokens, count(kWidth), first.output.flat()),
+        matrix(`${scheme.name}: output, other order`, other, count(kWidth), second.output.flat()),
       );
       figures.push({ name: scheme.name, value: difference });
       observations.push(verdict(scheme, difference, same, difference > 1000 * tolerance));

@@ -4,5 +4,7 @@ import type { Chapter } from "../../book.js";
 export const notation: Chapter = {
   name: "notation",
   title: "Rows and columns",
-  lessons: {},
+  lessons: {
+    "rows-or-columns": () => import("./rows-or-columns/lesson.js"),
+  },
 };

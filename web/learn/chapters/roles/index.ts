@@ -4,5 +4,10 @@ import type { Chapter } from "../../book.js";
 export const roles: Chapter = {
   name: "roles",
   title: "What heads do",
-  lessons: {},
+  lessons: {
+    flip: () => import("./flip/lesson.js"),
+    induction: () => import("./induction/lesson.js"),
+    found: () => import("./found/lesson.js"),
+    sink: () => import("./sink/lesson.js"),
+  },
 };

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { BuiltInModel, MetricName } from "headlens";
+import { given, map, observe, percent, shown } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { builtIn } from "../../../models.js";
+import { writeState } from "../../../../state/state.js";
+import { largestAt, readText, score, sentence, thresholdOf, wordOf } from "../reading.js";
+
+interface Head {
+  readonly model: BuiltInModel;
+  readonly layer: number;
+  readonly head: number;
+  readonly name: string;
+  /** The metric that says how far the head does what its name says. A specific link has none. */
+  readonly metric?: MetricName;
+}
+
+const kHeads = {
+  previous: { model: "tiny", layer: 0, head: 5, name: "previous token", metric: "previous" },
+  next: { model: "tiny-bert", layer: 0, head: 0, name: "next token", metric: "next" },
+  link: { model: "tiny", layer: 3, head: 4, name: "a specific link" },
+  wide: { model: "tiny-bert", layer: 1, head: 4, name: "spread wide", metric: "entropyNormalized" },
+  sink: { model: "tiny", layer: 1, head: 0, name: "first token", metric: "sink" },
+} as const satisfies Record<string, Head>;
+
+const kWhat: Readonly<Partial<Record<MetricName, string>>> = {
+  previous: "weight on the token before",
+  next: "weight on the token after",
+  entropyNormalized: "entropy, where 1 is a head that looks at everything alike",
+  sink: "weight on the first token",
+};
+
+const kMost = 60;
+
+export default lesson({
+  title: "One sentence, many points of view",
+  claim: "Heads read the same tokens and look at different places: each has projections of its own.",
+  teaches: ["T2.2"],
+  controls: {
+    head: {
+      kind: "choice", label: "head", value: "link",
+      options: { previous: "previous token", next: "next token", link: "a specific link", wide: "spread wide", sink: "first token" },
+    },
+    query: { kind: "slider", label: "token that looks", min: 0, max: kMost - 1, step: 1, value: 6 },
+    text: { kind: "words", label: "sentence", most: kMost, value: "The queen saw the king and she laughed." },
+  },
+  question: {
+    ask: "You write another sentence. Which of these heads will look at the same places as before?",
+    answers: ["all of them", "previous token and next token", "the specific link", "none"],
+    right: 1,
+    because: "They go by position, and hardly by words. The link goes by words: put “king” first and “queen” second, and write “he”, and see where “and” looks.",
+  },
+  async run(engine, { head: name, query: asked, text }) {
+    const one: Head = kHeads[name];
+    const model = await builtIn(engine, one.model);
+    const read = await readText(model, text, [[one.layer, one.head]]);
+    const weights = given(read.maps[0]);
+    const query = Math.min(asked, read.tokens.length - 1);
+    const row = given(weights[query]);
+    const best = largestAt(row);
+    const labels = read.tokens.map(wordOf);
+    const address = `layer ${one.layer}, head ${one.head} of ${one.model}`;
+    const value = one.metric === undefined ? undefined : await score(engine, weights, one.metric, read.ids, model.info.causal);
+    const least = one.metric === undefined ? NaN : thresholdOf(one.metric);
+    const looks = `“${labels[query] ?? ""}” looks at “${labels[best] ?? ""}” with ${percent(row[best] ?? NaN)} of its weight.`;
+    return {
+      rows: [
+        { title: `${one.name}: ${address}`, items: [sentence(`weights of “${labels[query] ?? ""}”`, read, row, query, "query")] },
+        {
+          items: [{
+            kind: "view", name: `map of ${address}`, stands: { ...map(one.name, labels, labels, weights.flat()), digits: 2 },
+            attributes: { model: one.model, text: text.trim() === "" ? "." : text, view: "map", layer: String(one.layer), head: String(one.head), query: String(query) },
+          }],
+        },
+      ],
+      says: [
+        observe(true, looks, ""),
+        ...(value === undefined || one.metric === undefined ? [] : [observe(
+          value >= least,
+          `Over all rows: ${kWhat[one.metric] ?? ""} ${shown(value)}. From ${least} on, Explore calls a head so.`,
+          `In this sentence: ${kWhat[one.metric] ?? ""} ${shown(value)}, less than the ${least} from which Explore calls a head so.`,
+        )]),
+      ],
+    };
+  },
+  explore({ head: name, query, text }) {
+    const { model, layer, head }: Head = kHeads[name];
+    return writeState({ model, layer, head, text, query: String(query), view: "map" }).toString();
+  },
+});

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { AsyncModel, MetricName } from "headlens";
+import { count, Draw, given, map, observe, shown, type LessonEngine } from "../../../experiments/numbers.js";
+import { lesson } from "../../../lesson.js";
+import { builtIn } from "../../../models.js";
+import { table } from "../../../scene.js";
+import { writeState } from "../../../../state/state.js";
+import { readText, sentence, thresholdOf } from "../reading.js";
+
+const kMetrics = ["induction", "previous", "next", "duplicate", "sink", "entropyNormalized"] as const satisfies readonly MetricName[];
+type Measured = (typeof kMetrics)[number];
+
+const kDoes: Readonly<Record<Measured, string>> = {
+  induction: "looks at what followed the first copy",
+  previous: "looks one token back",
+  next: "looks one token ahead",
+  duplicate: "looks at the first copy of its token",
+  sink: "looks at the first token",
+  entropyNormalized: "looks at everything alike",
+};
+
+/** So many sequences of so many random tokens, each twice. */
+const [kSequences, kLength] = [2, 16];
+/** Ids below this are special tokens and single letters. */
+const kFirstId = 300;
+
+/** Different random ids, twice, after the token that begins every text. */
+function drawTwice(draw: Draw, vocabulary: number, first: number): number[] {
+  const once = new Set<number>();
+  while (once.size < kLength)
+    once.add(kFirstId + Math.floor(((Math.abs(draw.row(1)[0] ?? 0) * 1000) % 1) * (vocabulary - kFirstId)));
+  return [first, ...once, ...once];
+}
+
+interface Probe {
+  readonly inputs: readonly (readonly number[])[];
+  /** [layer][head] for each metric. */
+  readonly scores: Readonly<Record<Measured, number[][]>>;
+}
+
+async function measure(model: AsyncModel, seed: number): Promise<Probe> {
+  const draw = new Draw(seed);
+  const { vocabSize, layers, heads } = model.info;
+  const begin = await model.attend("a");
+  const first = given(begin.ids[0]);
+  begin.dispose();
+  const inputs = Array.from({ length: kSequences }, () => drawTwice(draw, vocabSize, first));
+  const ranked = await model.rankHeads(inputs, { metrics: kMetrics });
+  const scores = Object.fromEntries(kMetrics.map((metric) => [metric, Array.from({ length: layers }, (_, layer) =>
+    Array.from({ length: heads }, (__, head) =>
+      // A causal head may not look ahead, and has no score for it.
+      ranked.find((one) => one.layer === layer && one.head === head)?.scores[metric].mean ?? 0))]));
+  return { inputs, scores: scores as Record<Measured, number[][]> };
+}
+
+const measured = new WeakMap<LessonEngine, Map<string, Promise<Probe>>>();
+
+/** Measures all heads once for each model and draw, since other metrics are only other columns. */
+function probeOf(engine: LessonEngine, model: AsyncModel, name: string, seed: number): Promise<Probe> {
+  const kept = measured.get(engine) ?? new Map<string, Promise<Probe>>();
+  measured.set(engine, kept);
+  const probe = kept.get(`${name} ${seed}`) ?? measure(model, seed);
+  kept.set(`${name} ${seed}`, probe);
+  return probe;
+}
+
+export default lesson({
+  title: "How such heads are found",
+  claim: "Random tokens, read twice, have no meaning and no grammar: a head that scores on them follows position or repetition.",
+  teaches: ["T2.2"],
+  controls: {
+    model: { kind: "choice", label: "model", options: { tiny: "tiny", "tiny-bert": "tiny-bert" }, value: "tiny" },
+    metric: {
+      kind: "choice", label: "score", value: "induction",
+      options: { induction: "induction", previous: "previous", next: "next", duplicate: "same token", sink: "first token", entropyNormalized: "spread" },
+    },
+    seed: { kind: "slider", label: "draw of random tokens", min: 1, max: 6, step: 1, value: 1 },
+  },
+  question: {
+    ask: "Other random tokens are drawn. What happens to the best head?",
+    answers: ["another head wins each time", "the same head wins, or one that scores almost the same", "no head scores"],
+    right: 1,
+    because: "What a head does does not hang on the words. Move the draw: all tokens are others, and the dark cells stay where they are.",
+  },
+  async run(engine, { model: name, metric, seed }) {
+    const model = await builtIn(engine, name);
+    const { inputs, scores } = await probeOf(engine, model, name, seed);
+    const all = scores[metric].flat();
+    const most = Math.max(...all);
+    const heads = model.info.heads;
+    const [layer, head] = [Math.floor(all.indexOf(most) / heads), all.indexOf(most) % heads];
+    const least = metric === "induction" ? 0.5 : thresholdOf(metric);
+    const many = all.filter((one) => one >= least).length;
+    const read = await readText(model, given(inputs[0]), [[layer, head]]);
+    const query = 1 + kLength + 5;
+    return {
+      rows: [
+        {
+          title: "Score of every head",
+          items: [table({
+            ...map(metric, count(model.info.layers, (index) => `layer ${index}`), count(heads, (index) => `head ${index}`), all), digits: 2,
+          }, { marked: { row: layer, col: head } })],
+        },
+        {
+          title: `The best one on ${kLength} random tokens, read twice: layer ${layer}, head ${head}`,
+          items: [sentence("weights of one token of the second copy", read, given(read.maps[0]?.[query]), query)],
+        },
+      ],
+      says: [
+        observe(
+          many > 0,
+          `${many} of ${all.length} heads score ${least} or more. The best, layer ${layer}, head ${head}, ${kDoes[metric]}: ${shown(most)}.`,
+          `No head of ${name} scores ${least}: the best one has ${shown(most)}.`,
+        ),
+      ],
+    };
+  },
+  explore: ({ model }) => writeState({ model, text: "One two three. One two three.", view: "grid" }).toString(),
+});
