@@ -150,9 +150,13 @@ export class OpenLesson {
 
   /** Answers the question, and returns what the lesson says to it. */
   async answer(index: number): Promise<string> {
-    // A click at a place could miss the button, since the page scrolls smoothly.
-    await this.#act((button) => button.click(), `.question li:nth-child(${index + 1}) button`, "");
+    await this.press(`.question li:nth-child(${index + 1}) button`);
     return (await this.texts(".question [role=status]"))[0] ?? "";
+  }
+
+  /** Presses what a selector finds, wherever it is: the page moves while lessons above it come alive. */
+  press(selector: string): Promise<void> {
+    return this.#act((element) => void element.dispatchEvent(new MouseEvent("click", { bubbles: true, composed: true })), selector, "");
   }
 
   async #act(act: (input: HTMLInputElement, value: Put) => void, selector: string, value: Put): Promise<void> {

@@ -31,7 +31,7 @@ export function drawPicture(item: Picture, look: Look, hands: Hands): TemplateRe
       <svg role="img" aria-label=${described(item)} viewBox="0 0 ${width} ${height}" width=${kSide} height=${(kSide * height) / width} @click=${choose}>
         ${pathsOf(pixels, width).map(([colour, path]) => svg`<path fill=${colour} d=${path} />`)}
         ${fades}
-        ${query === undefined ? nothing : patch(query, "query", 0)}
+        ${query === undefined ? nothing : ["halo", "query"].map((kind) => patch(query, kind, 0))}
       </svg>
     </figure>
   `;

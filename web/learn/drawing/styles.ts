@@ -449,15 +449,19 @@ export const figureStyles = (): CSSResult => css`
     -webkit-print-color-adjust: exact;
   }
   .picture rect {
-    fill: var(--field);
+    fill: var(--line);
     stroke: var(--field);
     stroke-width: 0.5px;
     vector-effect: non-scaling-stroke;
   }
+  .picture .halo,
   .picture .query {
     fill: none;
+    stroke-width: 5px;
+  }
+  .picture .query {
     stroke: var(--accent);
-    stroke-width: 3px;
+    stroke-width: 2px;
   }
   .picture.chosen rect {
     cursor: pointer;

@@ -38,8 +38,9 @@ async function attendTo(
   engine: LessonEngine, scores: readonly number[], values: readonly (readonly number[])[],
 ): Promise<Blockwise["whole"]> {
   const keys = tensor(scores.map((score) => [score]));
-  const result = await engine.scaledDotProductAttention(tensor([[1]]), keys, tensor(values), { scale: 1, needWeights: true, stages: ["lse"] });
-  return { weights: given(rows(result.weights)[0]), output: given(rows(result.output)[0]), lse: given(result.lse.data[0]) };
+  const options = { scale: 1, needWeights: true, stages: ["lse"] } as const;
+  const { weights, output, lse } = await engine.scaledDotProductAttention(tensor([[1]]), keys, tensor(values), options);
+  return { weights: given(rows(weights)[0]), output: given(rows(output)[0]), lse: given(lse.data[0]) };
 }
 
 function corrected(
@@ -49,5 +50,6 @@ function corrected(
   const correction = before ? Math.exp(before.maximum - maximum) : 0;
   const [old, added] = [before ? before.sum * correction : 0, Math.exp(lse - maximum)];
   const sum = old + added;
-  return { maximum, correction, sum, output: output.map((value, index) => (old * (before?.output[index] ?? 0) + added * value) / sum) };
+  const mixed = output.map((value, index) => (old * (before?.output[index] ?? 0) + added * value) / sum);
+  return { maximum, correction, sum, output: mixed };
 }

@@ -3,6 +3,9 @@
 import { attend } from "../checkpoints/checkpoint.js";
 import { Draw, sum, type LessonEngine } from "../numbers.js";
 
+const dot = (a: readonly number[], b: readonly number[]): number =>
+  sum(a.map((value, index) => value * (b[index] ?? NaN)));
+
 export interface Windowed {
   /** The weights of one layer. */
   readonly weights: number[][];
@@ -19,13 +22,15 @@ export interface WindowOptions {
   readonly isFirstGlobal: boolean;
 }
 
-export async function windowed(engine: LessonEngine, { tokens, window, layers, isFirstGlobal }: WindowOptions): Promise<Windowed> {
+export async function windowed(engine: LessonEngine, options: WindowOptions): Promise<Windowed> {
+  const { tokens, window, layers, isFirstGlobal } = options;
   const draw = new Draw(94);
   const [q, k] = [draw.rows(tokens, 4), draw.rows(tokens, 4)];
-  const globalTokens = { data: Array.from({ length: tokens }, (_, token) => isFirstGlobal && token === 0), shape: [1, tokens] };
+  const isGlobal = Array.from({ length: tokens }, (_, token) => isFirstGlobal && token === 0);
+  const globalTokens = { data: isGlobal, shape: [1, tokens] };
   const { weights } = await attend(engine, q, k, k, { isCausal: true, windowLeft: window, globalTokens });
   let reach = weights;
   for (let layer = 1; layer < layers; ++layer)
-    reach = weights.map((row) => row.map((_, col) => sum(row.map((weight, key) => weight * (reach[key]?.[col] ?? NaN)))));
+    reach = weights.map((row) => row.map((_, col) => dot(row, reach.map((cells) => cells[col] ?? NaN))));
   return { weights, reach };
 }

@@ -14,6 +14,9 @@ export interface TextAndImageOptions {
 
 const kWords = ["red", "green", "blue"];
 
+/** Shares that differ by less are the same. */
+const kRounding = 1e-5;
+
 export const kThreeSquares = picture(24, [
   { colour: [240, 20, 20], top: 0, left: 0, size: 8 },
   { colour: [20, 220, 40], top: 8, left: 16, size: 8 },
@@ -49,7 +52,7 @@ export async function textAndImage(engine: LessonEngine, options: TextAndImageOp
         const numbers = `${percent(share)} of its weight is on patches of that colour, which are ${percent(area)} of the image`;
         const brings = shown(given(rows(output)[kWords.indexOf(word)])[kWords.indexOf(word)] ?? NaN);
         return observe(
-          share > area,
+          share > area + kRounding,
           `“${word}” finds its patches: ${numbers}; it brings back ${brings} of ${word}.`,
           `“${word}” does not find its patches: ${numbers}.`,
         );

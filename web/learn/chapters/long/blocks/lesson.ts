@@ -14,19 +14,19 @@ export default lesson({
   controls: {
     scores: { kind: "cells", label: "scores", min: -100, max: 100, step: 0.5, value: [[1, 3, 2, 0, 6, 4, 1, 5]] },
     size: { kind: "steps", label: "keys in a block", values: [1, 2, 4, 8], value: 2 },
-    read: { kind: "slider", label: "blocks read", min: 1, max: 8, step: 1, value: 8 },
+    read: { kind: "slider", label: "read up to key", min: 0, max: 7, step: 1, value: 7 },
   },
   question: {
     ask: "A new block has no score above the maximum so far. By what is the old sum multiplied?",
     answers: ["0", "1", "e", "it depends on the block"],
     right: 1,
-    because: "The maximum stays, and e⁰ is 1: there is nothing to correct. Read block by block, and look for corrections below 1.",
+    because: "The maximum stays, and e⁰ is 1: there is nothing to correct. Move the second slider from key to key, and look for corrections below 1.",
   },
   formula: "{kept}: sum ← sum · e^(old maximum − new maximum) + Σ e^({scores} − new maximum)",
   async run(engine, { scores, size, read }) {
     const row = given(scores[0]);
     const { steps, whole } = await blockwise(engine, row, kValues, size);
-    const done = steps.slice(0, read);
+    const done = steps.slice(0, Math.floor(read / size) + 1);
     const seen = done.length * size;
     const last = given(done.at(-1));
     const unread = kKeys.map((_, key) => key >= seen);

@@ -14,7 +14,8 @@ interface Parts {
 
 function partsOf(tokens: number, width: number): Parts {
   const counts = countOperations(tokens, width, kHeads);
-  return { projections: counts.projections + counts.outputProjection, attention: counts.scores + counts.weightedValues };
+  const { projections, scores, weightedValues, outputProjection } = counts;
+  return { projections: projections + outputProjection, attention: scores + weightedValues };
 }
 
 const shareOf = ({ projections, attention }: Parts): number => attention / (projections + attention);
@@ -34,14 +35,13 @@ export default lesson({
     because: "Projections take 4 T D² multiplications, the rest 2 T² D. The two are equal at T = 2 D: set T to 2048 and D to 1024, and the bars have the same length.",
   },
   formula: "multiplications = 4 · T · D² + 2 · T² · D",
-  async run(_, { tokens, width }) {
+  run(_, { tokens, width }) {
     const [now, twice] = [partsOf(tokens, width), partsOf(2 * tokens, width)];
     const shares = kLengths.map((length) => shareOf(partsOf(length, width)));
-    await Promise.resolve();
-    return {
+    return Promise.resolve({
       rows: [{
         items: [
-          { kind: "bars", name: "billions of multiplications in a layer", labels: ["four projections", "scores and weighted values"], values: [now.projections / 1e9, now.attention / 1e9], digits: 2 },
+          { kind: "bars", name: "billions of multiplications in a layer", labels: ["projections", "scores, values"], values: [now.projections / 1e9, now.attention / 1e9], digits: 2 },
           {
             kind: "curve", name: "share of scores and weighted values", at: tokens,
             x: { label: "tokens T", values: kLengths, scale: "log" }, y: { label: "share", min: 0, max: 1 },
@@ -57,6 +57,6 @@ export default lesson({
           "Twice the text does not cost what the formula says.",
         ),
       ],
-    };
+    });
   },
 });

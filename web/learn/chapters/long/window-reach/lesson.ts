@@ -26,7 +26,8 @@ export default lesson({
     because: "Each layer adds another 2. Set the layers to 3 and look at the last row on the right: only the first token is out of reach.",
   },
   async run(engine, { window, layers, global: isFirstGlobal }) {
-    const { weights, reach } = await windowed(engine, { tokens: kTokens.length, window, layers, isFirstGlobal });
+    const options = { tokens: kTokens.length, window, layers, isFirstGlobal };
+    const { weights, reach } = await windowed(engine, options);
     const cells = weights.flat().filter((weight) => weight > 0).length;
     const most = (kTokens.length * (kTokens.length + 1)) / 2;
     const furthest = kTokens.length - 1 - given(reach.at(-1)).findIndex((part) => part > 0);
@@ -45,7 +46,8 @@ export default lesson({
         observe(cells <= most, `${cells} of ${most} cells of the map are computed.`, ""),
         observe(
           furthest === expected,
-          `${layers === 1 ? "In one layer" : `Through ${layers} layers`}, the last token’s output comes from as far back as “${given(kTokens[kTokens.length - 1 - furthest])}”, ${furthest} tokens before it.`,
+          furthest === 0 ? "The last token’s output comes from itself alone, through all layers."
+          : `Through ${layers === 1 ? "one layer" : `${layers} layers`}, the last token’s output comes from as far back as “${given(kTokens[kTokens.length - 1 - furthest])}”, ${furthest} before it.`,
           `The last token’s output comes from ${furthest} tokens back, where ${expected} were expected.`,
         ),
         observe(windowCells < allCells, `In a text of ${grouped(kLong)} tokens, a window of ${grouped(kWindow)} earlier ones leaves ${percent(windowCells / allCells)} of the cells.`, ""),

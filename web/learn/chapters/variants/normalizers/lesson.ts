@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { given } from "../../../experiments/numbers.js";
+import { given, matrix, type Matrix } from "../../../experiments/numbers.js";
 import { normalizers } from "../../../experiments/variants/normalizers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
@@ -25,10 +25,15 @@ export default lesson({
     const { matrices, observations } = await normalizers(engine, { scores: scores[0] ?? [], topK: most });
     const [asked, weights, measured] = ["scores", "weights", "measured"].map((name) => given(matrices.find((one) => one.name === name)));
     const kinds = ["softmax", "sparsemax", "entmax", "sigmoid", `top ${most}`, "hard"];
+    const column = (name: string, columns: readonly number[], digits: number): Matrix => {
+      const { cols, values } = given(measured);
+      const cells = kinds.flatMap((_, row) => columns.map((col) => given(values[row * cols.length + col])));
+      return { ...matrix(name, kinds, columns.map((col) => given(cols[col])), cells), digits };
+    };
     return {
       rows: [
         { items: [table({ ...given(asked), cols: kKeys }, { control: "scores" })] },
-        { items: [table({ ...given(weights), rows: kinds, cols: kKeys }), table({ ...given(measured), name: "its row", rows: kinds })] },
+        { items: [table({ ...given(weights), rows: kinds, cols: kKeys }), table(column("its row", [0, 2], 3)), table(column("its keys", [1], 0))] },
       ],
       says: observations,
     };

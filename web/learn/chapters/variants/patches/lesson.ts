@@ -16,7 +16,7 @@ export default lesson({
   teaches: ["T3.8"],
   controls: {
     size: { kind: "steps", label: "pixels across a patch", values: [2, 4, 8, 16], value: 4 },
-    place: { kind: "slider", label: "the patch that looks, in percent of the way", min: 0, max: 100, step: 1, value: 28 },
+    place: { kind: "slider", label: "place of the patch that looks, in percent", min: 0, max: 100, step: 1, value: 28 },
   },
   question: {
     ask: "Patches become half as wide. How many times as many weights are there?",

@@ -14,10 +14,10 @@ export default lesson({
     fading: { kind: "slider", label: "each head counts so many times the one before", min: 0.3, max: 1, step: 0.1, value: 0.6 },
   },
   question: {
-    ask: "All eight heads count the same. You remove half of them. Does it matter which?",
-    answers: ["hardly", "as much as before", "more than before"],
-    right: 0,
-    because: "Then no head is much less important than another. Set the second slider to 1: the two lines come close to each other.",
+    ask: "Now no head is made to count less than another. You remove half of them. Does it matter which?",
+    answers: ["no", "yes, but less", "yes, even more"],
+    right: 1,
+    because: "No head is nearly without effect now, but heads still agree or cancel each other. Set the second slider to 1: the lines come closer, and do not meet until the end.",
   },
   async run(engine, { removed, fading }) {
     const { matrices, observations } = await pruning(engine, { heads: kHeads, fading });

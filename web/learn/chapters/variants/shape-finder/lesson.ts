@@ -27,15 +27,17 @@ const isMoon = (pixel: number): boolean => {
 /** Whether the moon covers at least half of each patch. */
 const kOnMoon = count(kAcross ** 2).map((_, patch) => {
   const [top, left] = [Math.floor(patch / kAcross) * kPatch, (patch % kAcross) * kPatch];
-  const pixels = count(kPatch ** 2).map((__, index) => (top + Math.floor(index / kPatch)) * kSide + left + (index % kPatch));
+  const pixels = count(kPatch ** 2).map((__, index) =>
+    (top + Math.floor(index / kPatch)) * kSide + left + (index % kPatch));
   return pixels.filter(isMoon).length * 2 >= pixels.length;
 });
 
-const kSeen = new WeakMap<LessonEngine, Promise<ModelAttention | AsyncModelAttention>>();
+type Seen = ModelAttention | AsyncModelAttention;
+const kSeen = new WeakMap<LessonEngine, Promise<Seen>>();
 
 /** The model looks at the picture once for each engine. */
-function look(engine: LessonEngine): Promise<ModelAttention | AsyncModelAttention> {
-  const seen = kSeen.get(engine) ?? builtIn(engine, "tiny-vit").then<ModelAttention | AsyncModelAttention>((model) => model.attend(kPicture));
+function look(engine: LessonEngine): Promise<Seen> {
+  const seen = kSeen.get(engine) ?? builtIn(engine, "tiny-vit").then<Seen>((model) => model.attend(kPicture));
   kSeen.set(engine, seen);
   seen.catch(() => kSeen.delete(engine));
   return seen;
@@ -60,7 +62,8 @@ export default lesson({
     const seen = await look(engine);
     const whole = await seen.map(layer, head, { rows: [token, token + 1] });
     const weights = [...whole.data.subarray(1)];
-    const [share, area] = [sum(weights.filter((_, patch) => kOnMoon[patch])), kOnMoon.filter(Boolean).length / kOnMoon.length];
+    const share = sum(weights.filter((_, patch) => kOnMoon[patch]));
+    const area = kOnMoon.filter(Boolean).length / kOnMoon.length;
     const { labels = [] } = (await builtIn(engine, "tiny-vit")).info;
     const logits = [...(await seen.logits()).data];
     const largest = Math.max(...logits);

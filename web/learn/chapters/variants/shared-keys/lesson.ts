@@ -17,7 +17,7 @@ const cacheOf = (kvHeads: number, tokens: number): number =>
 
 export default lesson({
   title: "Heads that share keys and values",
-  claim: "Query heads that share a key/value head keep fewer numbers for every token, and still look where they want.",
+  claim: "Query heads that share a key/value head keep fewer numbers for every token, and each still has a map of its own.",
   teaches: ["T3.8"],
   controls: {
     groups: { kind: "steps", label: "key/value heads", values: [1, 2, 4, 8], value: 2 },
@@ -31,11 +31,14 @@ export default lesson({
     because: "Only keys and values are kept, and there are 8 heads of them where there were 32. Compare the bars: the ratio is the same for texts of all lengths.",
   },
   async run(engine, { groups, step, length }) {
-    const { matrices, observations } = await sharing(engine, { tokens: kTokens, heads: kHeads, groups: groups === kHeads ? [kHeads] : [kHeads, groups] });
+    const compared = [...new Set([kHeads, groups])];
+    const { matrices, observations } = await sharing(engine, { tokens: kTokens, heads: kHeads, groups: compared });
     const cached = given(matrices[0]);
     const map = given(matrices.at(-1));
     const steps = map.rows.map((_, row) => `step ${row + 1}`);
-    const unseen = map.values.map((_, cell) => Number(cell % kTokens > Math.floor(cell / kTokens) || cell >= step * kTokens));
+    const isUnseen = (_: number, cell: number): boolean =>
+      cell % kTokens > Math.floor(cell / kTokens) || cell >= step * kTokens;
+    const unseen = [...map.values].map(isUnseen);
     const [own, shared] = [cacheOf(kModel.heads, length), cacheOf(8, length)];
     return {
       rows: [
@@ -43,13 +46,13 @@ export default lesson({
         {
           title: "Token by token, with a cache",
           items: [
-            table({ ...map, name: "head 0", rows: steps, values: map.values.map((weight, cell) => (unseen[cell] ? 0 : weight)) }, { masked: [...unseen].map(Boolean), marked: { row: step - 1, col: -1 } }),
+            table({ ...map, name: "head 0", rows: steps, values: map.values.map((weight, cell) => (unseen[cell] ? 0 : weight)) }, { masked: unseen, marked: { row: step - 1, col: -1 } }),
             table({ ...cached, digits: 0 }, { marked: { row: cached.rows.length - 1, col: step - 1 } }),
           ],
         },
         {
           title: `The cache of a model with 32 layers of 32 query heads, after ${grouped(length)} tokens`,
-          items: [{ kind: "bars", name: "GiB", labels: kShared.map((kvHeads) => `${kvHeads} key/value head${kvHeads === 1 ? "" : "s"}`), values: kShared.map((kvHeads) => cacheOf(kvHeads, length) / 2 ** 30), digits: 3 }],
+          items: [{ kind: "bars", name: "GiB", labels: kShared.map((kvHeads) => `${kvHeads} K/V head${kvHeads === 1 ? "" : "s"}`), values: kShared.map((kvHeads) => cacheOf(kvHeads, length) / 2 ** 30), digits: 3 }],
         },
       ],
       says: [
@@ -61,10 +64,9 @@ export default lesson({
 });
 
 /** The query heads that read each key/value head: those of a block. */
-const readers = (groups: number): Matrix => ({
-  ...matrix(
-    "reads", count(groups, (group) => `keys and values ${group}`), count(kHeads, (head) => `head ${head}`),
-    count(groups).flatMap((_, group) => count(kHeads).map((__, head) => Number(Math.floor((head * groups) / kHeads) === group))), "sequential",
-  ),
-  digits: 0,
-});
+function readers(groups: number): Matrix {
+  const heads = count(kHeads).map((_, head) => head);
+  const cells = count(groups).flatMap((_, group) => heads.map((head) => Number(Math.floor((head * groups) / kHeads) === group)));
+  const [rows, cols] = [count(groups, (group) => `keys and values ${group}`), count(kHeads, (head) => `head ${head}`)];
+  return { ...matrix("reads", rows, cols, cells, "sequential"), digits: 0 };
+}
