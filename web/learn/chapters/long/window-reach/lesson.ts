@@ -34,8 +34,10 @@ export default lesson({
     const expected = isFirstGlobal ? kTokens.length - 1 : Math.min(window * layers, kTokens.length - 1);
     const windowCells = kLong * (kWindow + 1) - (kWindow * (kWindow + 1)) / 2;
     const allCells = (kLong * (kLong + 1)) / 2;
-    const show = (name: string, rows: number[][]): Table =>
-      table({ ...map(name, kTokens, kTokens, rows.flat()), digits: 2 }, { masked: rows.flat().map((part) => part === 0) });
+    const show = (name: string, rows: number[][]): Table => {
+      const parts = rows.flat();
+      return table({ ...map(name, kTokens, kTokens, parts), digits: 2 }, { masked: parts.map((part) => part === 0) });
+    };
     const throughLayers = layers === 1 ? "through 1 layer" : `through ${layers} layers`;
     return {
       rows: [

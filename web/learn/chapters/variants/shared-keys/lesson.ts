@@ -65,8 +65,8 @@ export default lesson({
 
 /** The query heads that read each key/value head: those of a block. */
 function readers(groups: number): Matrix {
-  const heads = count(kHeads).map((_, head) => head);
-  const cells = count(groups).flatMap((_, group) => heads.map((head) => Number(Math.floor((head * groups) / kHeads) === group)));
+  const read = count(kHeads).map((_, head) => Math.floor((head * groups) / kHeads));
+  const cells = count(groups).flatMap((_, group) => read.map((one) => Number(one === group)));
   const [rows, cols] = [count(groups, (group) => `keys and values ${group}`), count(kHeads, (head) => `head ${head}`)];
   return { ...matrix("reads", rows, cols, cells, "sequential"), digits: 0 };
 }
