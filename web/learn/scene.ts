@@ -86,11 +86,18 @@ export interface PlaneMark {
   readonly control?: { readonly name: string; readonly row: number };
 }
 
+export interface Arrow {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+  readonly isFaint?: boolean;
+}
+
 /** Vectors of two numbers, drawn from the origin of a plane. */
 export interface Arrows {
   readonly kind: "arrows";
   readonly name: string;
-  readonly arrows: readonly { readonly name: string; readonly x: number; readonly y: number; readonly isFaint?: boolean }[];
+  readonly arrows: readonly Arrow[];
   /** The length that reaches the edge. */
   readonly most: number;
 }

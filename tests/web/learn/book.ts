@@ -57,6 +57,10 @@ export class Book {
     page.on("pageerror", (error) => faults.push(`exception: ${String(error)}`));
     await page.setViewport({ width: 1280, height: 900 });
     await page.goto(url);
+    // A pointer that is sent to a place while the page still scrolls there would miss it.
+    await page.evaluate(() => {
+      document.documentElement.style.scrollBehavior = "auto";
+    });
     return { page, faults };
   }
 

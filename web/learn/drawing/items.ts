@@ -5,7 +5,7 @@ import type { SVGTemplateResult, TemplateResult } from "lit";
 import { ref } from "lit/directives/ref.js";
 import { formatSum } from "../../maps/format.js";
 import { symbols } from "../../views/matrix-table.js";
-import { table, type Arrows, type Bars, type Curve, type Note, type Sentence, type Shape, type View } from "../scene.js";
+import { table, type Arrow, type Arrows, type Bars, type Curve, type Note, type Sentence, type Shape, type View } from "../scene.js";
 import type { Hands, Look } from "./look.js";
 import { drawTable } from "./table.js";
 import { toneOf } from "./tones.js";
@@ -97,7 +97,7 @@ const [kAcross, kDown, kReach] = [150, 110, 90];
 
 /** Arrows are drawn for the eye; the table behind them, which is unseen, holds their numbers. */
 export function drawArrows({ name, arrows, most }: Arrows): TemplateResult {
-  const arrow = (one: Arrows["arrows"][number], index: number): SVGTemplateResult => {
+  const arrow = (one: Arrow, index: number): SVGTemplateResult => {
     const [x, y] = [one.x, -one.y].map((value) => (value / most) * kReach) as [number, number];
     const [length, angle] = [Math.hypot(x, y), Math.atan2(y, x)];
     const turned = (back: number, aside: number): string => {

@@ -5,22 +5,31 @@ import { rows, type LessonEngine } from "../../experiments/numbers.js";
 import { kRules } from "../../../heads/rules.js";
 import type { Sentence } from "../../scene.js";
 
+type Weights = readonly (readonly number[])[];
+
 export interface Read {
   readonly tokens: readonly string[];
   readonly ids: readonly number[];
   /** The weights of the heads that were asked for, one after the other. */
-  readonly maps: readonly (readonly (readonly number[])[])[];
+  readonly maps: readonly Weights[];
 }
 
+type Place = readonly [layer: number, head: number];
+
 /** The heads of a layer. */
-export const layerHeads = (layer: number, heads = 8): readonly (readonly [number, number])[] =>
+export const layerHeads = (layer: number, heads = 8): readonly Place[] =>
   Array.from({ length: heads }, (_, head) => [layer, head] as const);
 
-/** Reads a text or ids, and forgets the run. A text without words is read as a full stop. */
+type Input = string | readonly number[];
+
+/** A text without words is read as a full stop, since some models refuse one without tokens. */
+export const readable = (text: string): string => (text.trim() === "" ? "." : text);
+
+/** Reads a text or ids, and forgets the run. */
 export async function readText(
-  model: AsyncModel, text: string | readonly number[], heads: readonly (readonly [layer: number, head: number])[], options: AttendOptions = {},
+  model: AsyncModel, text: Input, heads: readonly Place[], options: AttendOptions = {},
 ): Promise<Read> {
-  const seen = await model.attend(typeof text === "string" && text.trim() === "" ? "." : text, options);
+  const seen = await model.attend(typeof text === "string" ? readable(text) : text, options);
   try {
     const maps = await Promise.all(heads.map(async ([layer, head]) => rows(await seen.map(layer, head))));
     return { tokens: seen.tokens, ids: seen.ids, maps };
@@ -31,7 +40,7 @@ export async function readText(
 
 /** A metric of a map, or 0 where it is not defined, as for repeats in a text without any. */
 export async function score(
-  engine: LessonEngine, weights: readonly (readonly number[])[], metric: MetricName, ids: readonly number[], isCausal: boolean,
+  engine: LessonEngine, weights: Weights, metric: MetricName, ids: readonly number[], isCausal: boolean,
 ): Promise<number> {
   const map = { data: Float32Array.from(weights.flat()), shape: [weights.length, weights.length] };
   const [head] = await engine.headMetrics(map, { metrics: [metric], tokens: ids, isCausal });
@@ -39,7 +48,8 @@ export async function score(
 }
 
 /** The least score with which Explore gives a head this name. */
-export const thresholdOf = (metric: MetricName): number => kRules.find((rule) => rule.metric === metric)?.threshold ?? NaN;
+export const thresholdOf = (metric: MetricName): number =>
+  kRules.find((rule) => rule.metric === metric)?.threshold ?? NaN;
 
 /** The index of the largest number. */
 export const largestAt = (values: readonly number[]): number => values.indexOf(Math.max(...values));

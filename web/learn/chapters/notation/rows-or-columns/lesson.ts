@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { given, observe, shown, sum, transpose, type Matrix } from "../../../experiments/numbers.js";
+import { compare, given, observe, shown, sum, transpose, type Matrix } from "../../../experiments/numbers.js";
 import { orientation } from "../../../experiments/orientation.js";
 import { lesson } from "../../../lesson.js";
 import { table, type Table } from "../../../scene.js";
@@ -40,9 +40,10 @@ export default lesson({
   formula: "rows: softmax(Q · Kᵀ ÷ √d) · V, columns: V · softmax(Kᵀ · Q ÷ √d)",
   async run(engine, { step, token }) {
     const { matrices } = await orientation(engine, { tokens: kTokens });
-    const [byRow, byColumn] = kSteps[step].map((name) => given(matrices.find((one) => one.name === name))) as [Matrix, Matrix];
+    const named = (name: string): Matrix => given(matrices.find((one) => one.name === name));
+    const [byRow, byColumn] = [named(kSteps[step][0]), named(kSteps[step][1])];
     const [rows, columns] = [rowsOf(byRow), rowsOf(byColumn)];
-    const apart = Math.max(...rows.flatMap((row, i) => row.map((value, j) => Math.abs(value - (columns[j]?.[i] ?? NaN)))));
+    const apart = compare(rows.flat(), transpose(columns).flat()).difference;
     const sums = [sum(rows[token] ?? []), sum(transpose(columns)[token] ?? [])];
     const put = (one: Matrix, name: string, marked: NonNullable<Table["marked"]>): Table => table({ ...one, name }, { marked });
     return {

@@ -31,7 +31,8 @@ export default lesson({
   async run(engine, { bias, content }) {
     const numbers = bias[0] ?? [];
     const column = (values: readonly number[]): number[][] => values.map((value) => [content === "words" ? value : 0]);
-    const result = await engine.scaledDotProductAttention(tensor(column(kQueries)), tensor(column(kKeys)), tensor(column(kKeys)), {
+    const [queries, keys] = [tensor(column(kQueries)), tensor(column(kKeys))];
+    const result = await engine.scaledDotProductAttention(queries, keys, keys, {
       needWeights: true, stages: ["scaledScores"], relativeBias: tensor([numbers]),
     });
     const added = kTokens.map((_, i) => kTokens.map((__, j) => numbers[kReach + i - j] ?? NaN));

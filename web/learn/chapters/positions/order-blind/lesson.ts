@@ -11,8 +11,10 @@ const kOrders = { swapped: [0, 4, 2, 3, 1], backwards: [4, 3, 2, 1, 0], same: [0
 /** The tables show so many of the eight numbers of an output. */
 const kShown = 4;
 
-const part = (name: string, labels: readonly string[], { values, cols }: Matrix): Matrix =>
-  matrix(name, labels, cols.slice(0, kShown), labels.flatMap((_, row) => [...values.subarray(row * cols.length, row * cols.length + kShown)]));
+function part(name: string, labels: readonly string[], { values, cols }: Matrix): Matrix {
+  const rowOf = (row: number): number[] => [...values.subarray(row * cols.length, row * cols.length + kShown)];
+  return matrix(name, labels, cols.slice(0, kShown), labels.flatMap((_, row) => rowOf(row)));
+}
 
 export default lesson({
   title: "Attention does not see order",

@@ -2,7 +2,7 @@
 import type { AttentionOptions } from "headlens";
 import { count, given, matrix, observe, rows, shown, tensor } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
-import { table } from "../../../scene.js";
+import { table, type Arrow } from "../../../scene.js";
 
 const kPlaces = 8;
 const [kQuery, kKey] = [[1, 0.2], [0.8, 0.6]];
@@ -32,12 +32,12 @@ export default lesson({
     const scores = rows(given(result.scores));
     const [turnedQueries, turnedKeys] = [rows(result.q ?? q), rows(result.k ?? k)];
     const score = given(scores[query]?.[key]);
-    const diagonal = scores.flatMap((row, i) => (row[i - query + key] === undefined ? [] : [row[i - query + key] ?? NaN]));
+    const distance = query - key;
+    const diagonal = scores.flatMap((row, i) => row.filter((_, j) => i - j === distance));
     const apart = Math.max(...diagonal) - Math.min(...diagonal);
-    const arrow = (name: string, [x = 0, y = 0]: readonly number[], isFaint = false): { name: string; x: number; y: number; isFaint: boolean } =>
+    const arrow = (name: string, [x = 0, y = 0]: readonly number[], isFaint = false): Arrow =>
       ({ name, x, y, isFaint });
     const places = count(kPlaces);
-    const distance = query - key;
     return {
       rows: [
         {

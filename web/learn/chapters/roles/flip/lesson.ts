@@ -4,7 +4,7 @@ import { given, map, observe, percent, shown } from "../../../experiments/number
 import { lesson } from "../../../lesson.js";
 import { builtIn } from "../../../models.js";
 import { writeState } from "../../../../state/state.js";
-import { largestAt, readText, score, sentence, thresholdOf, wordOf } from "../reading.js";
+import { largestAt, readable, readText, score, sentence, thresholdOf, wordOf } from "../reading.js";
 
 interface Head {
   readonly model: BuiltInModel;
@@ -46,9 +46,9 @@ export default lesson({
   },
   question: {
     ask: "You write another sentence. Which of these heads will look at the same places as before?",
-    answers: ["all of them", "previous token and next token", "the specific link", "none"],
+    answers: ["all of them", "those that go by position", "the specific link", "none"],
     right: 1,
-    because: "They go by position, and hardly by words. The link goes by words: put “king” first and “queen” second, and write “he”, and see where “and” looks.",
+    because: "One token back, one token ahead, the first token: that needs no words. The link goes by words. Put “One day” before the sentence and click on “and”: the queen stands elsewhere, and is found.",
   },
   async run(engine, { head: name, query: asked, text }) {
     const one: Head = kHeads[name];
@@ -60,8 +60,9 @@ export default lesson({
     const best = largestAt(row);
     const labels = read.tokens.map(wordOf);
     const address = `layer ${one.layer}, head ${one.head} of ${one.model}`;
-    const value = one.metric === undefined ? undefined : await score(engine, weights, one.metric, read.ids, model.info.causal);
-    const least = one.metric === undefined ? NaN : thresholdOf(one.metric);
+    const { metric } = one;
+    const value = metric && await score(engine, weights, metric, read.ids, model.info.causal);
+    const least = metric ? thresholdOf(metric) : NaN;
     const looks = `“${labels[query] ?? ""}” looks at “${labels[best] ?? ""}” with ${percent(row[best] ?? NaN)} of its weight.`;
     return {
       rows: [
@@ -69,16 +70,16 @@ export default lesson({
         {
           items: [{
             kind: "view", name: `map of ${address}`, stands: { ...map(one.name, labels, labels, weights.flat()), digits: 2 },
-            attributes: { model: one.model, text: text.trim() === "" ? "." : text, view: "map", layer: String(one.layer), head: String(one.head), query: String(query) },
+            attributes: { model: one.model, text: readable(text), view: "map", locked: "", layer: String(one.layer), head: String(one.head), query: String(query) },
           }],
         },
       ],
       says: [
         observe(true, looks, ""),
-        ...(value === undefined || one.metric === undefined ? [] : [observe(
+        ...(value === undefined || metric === undefined ? [] : [observe(
           value >= least,
-          `Over all rows: ${kWhat[one.metric] ?? ""} ${shown(value)}. From ${least} on, Explore calls a head so.`,
-          `In this sentence: ${kWhat[one.metric] ?? ""} ${shown(value)}, less than the ${least} from which Explore calls a head so.`,
+          `Over all rows: ${kWhat[metric] ?? ""} ${shown(value)}. From ${least} on, Explore calls a head so.`,
+          `In this sentence: ${kWhat[metric] ?? ""} ${shown(value)}, less than the ${least} from which Explore calls a head so.`,
         )]),
       ],
     };

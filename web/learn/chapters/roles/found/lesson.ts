@@ -5,7 +5,7 @@ import { lesson } from "../../../lesson.js";
 import { builtIn } from "../../../models.js";
 import { table } from "../../../scene.js";
 import { writeState } from "../../../../state/state.js";
-import { readText, sentence, thresholdOf } from "../reading.js";
+import { largestAt, readText, sentence, thresholdOf } from "../reading.js";
 
 const kMetrics = ["induction", "previous", "next", "duplicate", "sink", "entropyNormalized"] as const satisfies readonly MetricName[];
 type Measured = (typeof kMetrics)[number];
@@ -17,6 +17,16 @@ const kDoes: Readonly<Record<Measured, string>> = {
   duplicate: "looks at the first copy of its token",
   sink: "looks at the first token",
   entropyNormalized: "looks at everything alike",
+};
+
+/** The key that counts for a query. */
+const kPlaces: Readonly<Record<Measured, (query: number) => number>> = {
+  induction: (query) => query - kLength + 1,
+  previous: (query) => query - 1,
+  next: (query) => query + 1,
+  duplicate: (query) => query - kLength,
+  sink: () => 0,
+  entropyNormalized: (query) => query,
 };
 
 /** So many sequences of so many random tokens, each twice. */
@@ -66,7 +76,7 @@ function probeOf(engine: LessonEngine, model: AsyncModel, name: string, seed: nu
 
 export default lesson({
   title: "How such heads are found",
-  claim: "Random tokens, read twice, have no meaning and no grammar: a head that scores on them follows position or repetition.",
+  claim: "Random tokens, read twice, have no meaning and no grammar, so no head can score on them by either.",
   teaches: ["T2.2"],
   controls: {
     model: { kind: "choice", label: "model", options: { tiny: "tiny", "tiny-bert": "tiny-bert" }, value: "tiny" },
@@ -92,7 +102,9 @@ export default lesson({
     const least = metric === "induction" ? 0.5 : thresholdOf(metric);
     const many = all.filter((one) => one >= least).length;
     const read = await readText(model, given(inputs[0]), [[layer, head]]);
-    const query = 1 + kLength + 5;
+    const weights = given(read.maps[0]);
+    const second = weights.map((_, index) => index).slice(kLength + 1);
+    const query = given(second[largestAt(second.map((row) => weights[row]?.[kPlaces[metric](row)] ?? 0))]);
     return {
       rows: [
         {
@@ -103,7 +115,8 @@ export default lesson({
         },
         {
           title: `The best one on ${kLength} random tokens, read twice: layer ${layer}, head ${head}`,
-          items: [sentence("weights of one token of the second copy", read, given(read.maps[0]?.[query]), query)],
+          about: metric === "entropyNormalized" ? "The weights of one token of the second copy." : "The framed token of the second copy is the one that shows it most clearly.",
+          items: [sentence("weights of one token of the second copy", read, given(weights[query]), query)],
         },
       ],
       says: [

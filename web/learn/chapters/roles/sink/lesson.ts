@@ -8,7 +8,7 @@ import { largestAt, layerHeads, readText, score, sentence, thresholdOf, wordOf, 
 const kLayer = 1;
 const kTexts = {
   fresh: "The queen saw the king and she laughed.",
-  repeat: " river king seven letter garden river king seven letter garden",
+  repeat: " river king seven letter garden sister river king seven letter garden sister",
 };
 
 export default lesson({
@@ -17,14 +17,14 @@ export default lesson({
   teaches: ["T2.2"],
   controls: {
     text: { kind: "choice", label: "text", options: { fresh: "nothing repeats", repeat: "the words repeat" }, value: "fresh" },
-    query: { kind: "slider", label: "token that looks", min: 0, max: 10, step: 1, value: 8 },
+    query: { kind: "slider", label: "token that looks", min: 0, max: 12, step: 1, value: 8 },
     head: { kind: "slider", label: "head of layer 1", min: 0, max: 7, step: 1, value: 0 },
   },
   question: {
     ask: "Almost all of this head's weight is on <s>, which stands before every text. Is <s> what the model thinks about most?",
-    answers: ["yes, the weight says so", "no: the head rests there, and takes little from it"],
+    answers: ["yes, the weight says so", "no: the head rests there, and learns nothing about the text"],
     right: 1,
-    because: "The head looks for repeats, and there are none. What it takes along is weight times value, and the value of <s> is a short vector. Choose the other text: now it has work to do.",
+    because: "The head looks for repeats, and there are none. What it writes is weight times value, and the value of <s> is short, and the same before every text. Choose the other text: now the head has work to do.",
   },
   async run(engine, { text: name, query: asked, head }) {
     const model = await builtIn(engine, "tiny");
@@ -41,6 +41,8 @@ export default lesson({
     const sinks = await Promise.all(read.maps.map((one) => score(engine, one, "sink", read.ids, true)));
     const least = thresholdOf("sink");
     const labels = read.tokens.map(wordOf);
+    // 0 for a token that stands here for the first time, and else the place after its last one.
+    const after = query === 0 ? 0 : read.ids.lastIndexOf(given(read.ids[query]), query - 1) + 1;
     const others = mean(lengths.slice(1));
     const [own = NaN] = lengths;
     const looks = `“${labels[query] ?? ""}” looks at “${labels[best] ?? ""}” with ${percent(row[best] ?? NaN)}`;
@@ -55,11 +57,11 @@ export default lesson({
         },
       ],
       says: [
-        name === "fresh"
-          ? observe(best === 0, `${looks}: nothing repeats, and the head rests.`, `${looks}: this token finds something all the same.`)
-          : observe(best !== 0, `${looks}: this token has found something.`, `${looks}: it has stood here only once, and the head rests.`),
+        after === 0
+          ? observe(best === 0, `${looks}: it has not stood here before, and the head rests.`, `${looks}, although it has not stood here before.`)
+          : observe(best === after, `${looks}, which came after it the last time: the head has found what it looks for.`, `${looks}, although it has stood here before.`),
         observe((sinks[head] ?? NaN) >= least, `Its mean weight on <s> is ${shown(sinks[head] ?? NaN)}. From ${least} on, Explore calls a head a sink.`, `Its mean weight on <s> is ${shown(sinks[head] ?? NaN)}, less than the ${least} from which Explore calls a head a sink.`),
-        observe(own < others, `The value of <s> has a length of ${shown(own)}, those of the others ${shown(others)} on average: the head takes little from it.`, `The value of <s> has a length of ${shown(own)}, those of the others ${shown(others)}.`),
+        observe(own < others, `The value of <s> has a length of ${shown(own)}, those of the others ${shown(others)} on average: a head that rests there writes less.`, `The value of <s> has a length of ${shown(own)}, those of the others ${shown(others)}.`),
       ],
     };
   },
@@ -70,5 +72,6 @@ export default lesson({
 /** ‖v‖ of each token in one head of values [G, S, d]. */
 function lengthsOf(values: Float32Array, head: number, { tokens }: Read): number[] {
   const width = values.length / 8 / tokens.length;
-  return tokens.map((_, token) => Math.hypot(...values.subarray((head * tokens.length + token) * width, (head * tokens.length + token + 1) * width)));
+  const first = (token: number): number => (head * tokens.length + token) * width;
+  return tokens.map((_, token) => Math.hypot(...values.subarray(first(token), first(token + 1))));
 }
