@@ -66,6 +66,7 @@ export default lesson({
       ],
     };
   },
-  explore: ({ words, query, head }) =>
-    writeState({ text: twice(words), layer: kLayer, head, query: String(query), view: "map" }).toString(),
+  explore: ({ words, query, head, silent }) => writeState({
+    text: twice(words), layer: kLayer, head, query: String(query), view: "map", ablate: silent ? `${kPrevious.layer}.${kPrevious.head}` : "",
+  }).toString(),
 });
