@@ -147,8 +147,11 @@ export class OpenLesson {
   /** Points at a cell, and returns the sum that the figure writes. */
   async point(matrix: string, row: number, col: number): Promise<string> {
     const cell = `table[data-matrix="${matrix}"] td[data-row="${row}"][data-col="${col}"]`;
-    await this.page.hover(`attention-lesson[name="${this.name}"] >>> ${cell}`);
-    await this.settled();
+    // Lessons above that come alive meanwhile move the cell away from under the pointer.
+    for (let left = 5; left > 0 && (await this.texts(`${cell}.lit`)).length === 0; --left) {
+      await this.page.hover(`attention-lesson[name="${this.name}"] >>> ${cell}`);
+      await this.settled();
+    }
     return (await this.texts("output.sum"))[0] ?? "";
   }
 
