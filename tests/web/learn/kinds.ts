@@ -74,7 +74,8 @@ function readTranslator(book: Book): void {
     expect([decoder.length, decoder[0]?.length]).toEqual([8, 8]);
     expect([cross.length, cross[0]?.length]).toEqual([8, 7]);
     expect(encoder[0]?.slice(1).some((weight) => weight > 0.5)).toBe(true);
-    for (const [query, row] of decoder.entries()) expect(row.slice(query + 1).every((weight) => weight === 0)).toBe(true);
+    for (const [query, row] of decoder.entries())
+      expect(row.slice(query + 1).every((weight) => weight === 0)).toBe(true);
     expect(await lesson.isAsExpected()).toBe(true);
     await lesson.set("head", 4);
     expect(await lesson.numbers("encoder")).not.toEqual(encoder);
