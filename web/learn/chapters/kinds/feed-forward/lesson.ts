@@ -62,11 +62,9 @@ export default lesson({
         { items: ["+", put("b_1", "b1", [""], four, b1), "=", got("H", four, h, undefined)] },
         {
           title: `${isOn ? "Cut off" : "Keep"} what is negative, and narrow`,
-          items: [
-            got(rectified, four, a, { how: "each", of: "H", words: step }), "·", put("W_2", "w2", four, two, w2),
-            "+", put("b_2", "b2", [""], two, b2), "=", got("Y", two, y, undefined),
-          ],
+          items: [got(rectified, four, a, { how: "each", of: "H", words: step }), "·", put("W_2", "w2", four, two, w2)],
         },
+        { items: ["+", put("b_2", "b2", [""], two, b2), "=", got("Y", two, y, undefined)] },
       ],
       says: [
         observe(apart.same, "Each word given alone comes out the same: no word looks at another here.", `Words given alone come out otherwise, by up to ${shown(apart.difference)}.`),
