@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The whole figure of a lesson: the claim, the controls, the scene, its formula, and the question. */
+/**
+ * The whole figure of a lesson: the claim, the controls, the scene, its formula, and the question. What only scripts can
+ * do keeps its place until the figure is alive, so that the page does not move, and is gone where there are no scripts.
+ */
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { symbols } from "../../views/matrix-table.js";
@@ -24,7 +27,7 @@ export function drawFigure(lesson: Lesson, look: Look, hands: Hands): TemplateRe
       ${lesson.asksFirst ? question : nothing}
       ${drawControls(lesson.controls, look, hands)}
       <div class="scene" @pointerleave=${leave}>${scene.rows.map((row) => drawRow(row, lesson, look, hands))}</div>
-      ${look.isAlive && hasSums(look) ? html`<output class="sum">${sumOf(look) || "Point at a number of a result to see what makes it."}</output>` : nothing}
+      ${hasSums(look) ? html`<output class="sum scripted">${sumOf(look) || "Point at a number of a result to see what makes it."}</output>` : nothing}
       ${lesson.formula === undefined ? nothing : drawFormula(lesson.formula, look, hands)}
       <ul class="says" aria-live="polite">${says}</ul>
       ${lesson.asksFirst ? nothing : question}
@@ -76,13 +79,14 @@ function drawFormula(formula: string, look: Look, hands: Hands): TemplateResult 
 
 function drawQuestion({ ask, answers, right, because }: Question, look: Look, hands: Hands): TemplateResult {
   const truth = html`<b>${answers[right]}</b> ${because}`;
-  if (!look.isAlive) return html`<details class="question"><summary>Predict: ${ask}</summary><p>${truth}</p></details>`;
-  const { answered } = look;
+  const { answered, isAlive } = look;
+  const mark = (index: number): string => (index === right ? "right" : index === answered ? "wrong" : "");
   const answer = (text: string, index: number): TemplateResult => html`
-    <li><button class=${answered === undefined ? "" : index === right ? "right" : index === answered ? "wrong" : ""} aria-pressed=${answered === index} @click=${(): void => hands.answer(index)}>${text}</button></li>
+    <li><button class=${answered === undefined ? "" : mark(index)} ?disabled=${!isAlive} aria-pressed=${answered === index} @click=${(): void => hands.answer(index)}>${text}</button></li>
   `;
   return html`
-    <section class="question">
+    ${isAlive ? nothing : html`<details class="question unscripted"><summary>Predict: ${ask}</summary><p>${truth}</p></details>`}
+    <section class="question scripted">
       <p>Predict: ${ask}</p>
       <ul>${answers.map(answer)}</ul>
       <p role="status">${answered === undefined ? nothing : html`${answered === right ? "Yes." : "No:"} ${truth}`}</p>

@@ -68,9 +68,6 @@ export const figureStyles = (): CSSResult => css`
     gap: 12px 24px;
     margin-bottom: 16px;
   }
-  .figure:not(.alive) .controls {
-    display: none;
-  }
   .controls label,
   .choice legend {
     color: var(--faint);
@@ -556,6 +553,18 @@ export const figureStyles = (): CSSResult => css`
     overflow: hidden;
     clip-path: inset(50%);
     white-space: nowrap;
+  }
+  .figure .unscripted {
+    display: none;
+  }
+  @media (scripting: none) {
+    .figure .unscripted {
+      display: block;
+    }
+    .figure .controls,
+    .figure .scripted {
+      display: none;
+    }
   }
   @media (pointer: coarse) {
     .sentence button,
