@@ -14,7 +14,7 @@ export default lesson({
     queries: { kind: "slider", label: "queries, on six keys", min: 1, max: 6, step: 1, value: 2 },
   },
   question: {
-    ask: "One new token asks six keys in a cache. You leave is_causal on in PyTorch’s scaled_dot_product_attention. How many keys does the token see?",
+    ask: "One new token asks six keys in a cache, and you leave is_causal on in PyTorch. How many keys does the token see?",
     answers: ["one", "six", "none"],
     right: 0,
     because: "That triangle starts at the top left, so the one query is taken for the first token. Set the slider to 1: the new token sees “The” and nothing else.",

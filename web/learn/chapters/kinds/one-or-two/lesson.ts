@@ -40,7 +40,7 @@ async function large(engine: LessonEngine, isCross: boolean): Promise<Shape[]> {
 
 export default lesson({
   title: "One sequence, or two",
-  claim: "The output has one row for each query, wherever the keys and values come from: from the same sequence in self-attention, from another in cross-attention.",
+  claim: "The output has one row for each query, whether the keys and values come from the same sequence or from another.",
   teaches: ["T1.3"],
   controls: {
     from: { kind: "choice", label: "keys and values from", options: { other: "the other sequence", own: "the same sequence" }, value: "other" },

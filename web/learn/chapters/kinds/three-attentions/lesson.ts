@@ -20,7 +20,7 @@ export default lesson({
   },
   question: {
     ask: "Which of the three maps can have a weight above its diagonal?",
-    answers: ["only the encoder’s", "the encoder’s and the cross-attention’s", "all three"],
+    answers: ["only the encoder’s", "all but the decoder’s own", "all three"],
     right: 1,
     because: "Only the decoder’s own attention has the causal mask: its later words do not exist yet. The English sentence is there as a whole, so every query may see all of it. Try any head.",
   },
