@@ -15,7 +15,7 @@ export function drawSentence(item: Sentence, look: Look, hands: Hands): Template
   const word = (token: string, index: number): TemplateResult => {
     const weight = weights?.[index];
     const tone = weight === undefined ? "" : toneOf(weight, "sequential", 1);
-    const share = weight === undefined ? nothing : html`<small>${(weight * 100).toFixed(weight < 0.1 ? 1 : 0)} %</small>`;
+    const share = weight === undefined ? nothing : html`<small>${(weight * 100).toFixed(weight < 0.1 || (weight > 0.99 && weight < 1) ? 1 : 0)} %</small>`;
     const text = html`<span class="word ${tone}">${token}</span>${share}`;
     if (control === undefined) return html`<li class=${index === query ? "query" : ""}>${text}</li>`;
     const choose = (): void => hands.change(control, index);

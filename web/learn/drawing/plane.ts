@@ -23,14 +23,16 @@ export function drawPlane(item: Plane, controls: Controls, look: Look, hands: Ha
   const label = (value: number): TemplateResult => svg`
     <text class="number" x=${px(value)} y=${kSide - 4} text-anchor="middle">${String(value).replace("-", "−")}</text>
     <text class="number" x=${kEdge - 5} y=${py(value) + 4} text-anchor="end">${String(value).replace("-", "−")}</text>`;
+  // The first arrow is broad, and its name stands below, so that others which lie on it are seen.
   const mark = (one: PlaneMark, index: number): TemplateResult => {
     const [x, y] = [px(one.at[0]), py(one.at[1])];
     const color = one.form === "result" ? "result" : `mark${index % 3}`;
     const side = x > kSide - 70 ? "end" : "start";
+    const isFirst = one.form === "arrow" && index === 0;
     return svg`
       ${one.form === "arrow" ? svg`<path class="arrow ${color}" d="M${px(0)} ${py(0)}L${x} ${y}" />` : nothing}
-      <circle class=${color} cx=${x} cy=${y} r=${one.form === "result" ? 6 : 4.5} />
-      <text x=${x + (side === "end" ? -9 : 9)} y=${y - 7} text-anchor=${side}>${one.name}</text>
+      <circle class=${color} cx=${x} cy=${y} r=${one.form === "result" ? 6 : isFirst ? 7 : 4.5} />
+      <text x=${x + (side === "end" ? -9 : 9)} y=${isFirst ? y + 18 : y - 7} text-anchor=${side}>${one.name}</text>
     `;
   };
   const hold = (one: PlaneMark): TemplateResult => {

@@ -368,6 +368,9 @@ export const figureStyles = (): CSSResult => css`
   .plane .arrow {
     stroke-width: 2.5;
   }
+  .plane .arrow.mark0 {
+    stroke-width: 7;
+  }
   .plane .mark0 {
     fill: light-dark(#2a6fb0, #7db4ea);
     stroke: light-dark(#2a6fb0, #7db4ea);

@@ -45,6 +45,9 @@ export function shown(value: number): string {
   return Math.abs(value) >= 1e-3 ? formatValue(value, 3) : value.toExponential(1).replaceAll("-", "−");
 }
 
+/** A number in a sentence, with no more decimals than it needs, and at most three. */
+export const brief = (value: number): string => String(Number(value.toFixed(3)) || 0).replace("-", "−");
+
 export const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
 export const count = (length: number, name: (index: number) => string = String): string[] =>

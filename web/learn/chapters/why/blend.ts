@@ -16,12 +16,15 @@ export async function weightsAsScores(
   engine: LessonEngine, parts: readonly number[], values: readonly (readonly number[])[],
 ): Promise<Blended> {
   const keys = tensor(parts.map((part) => [Math.log(part)]));
-  const { weights, output } = await engine.scaledDotProductAttention(tensor([[1]]), keys, tensor(values), { scale: 1, needWeights: true });
+  const options = { scale: 1, needWeights: true };
+  const { weights, output } = await engine.scaledDotProductAttention(tensor([[1]]), keys, tensor(values), options);
   return { weights: [...given(weights).data], output: [...output.data] };
 }
 
 /** The values as points, which `control` holds, and the output between them. */
-export const marksOf = (values: readonly (readonly number[])[], output: readonly number[], control?: string): PlaneMark[] => {
+export const marksOf = (
+  values: readonly (readonly number[])[], output: readonly number[], control?: string,
+): PlaneMark[] => {
   const at = ([x = NaN, y = NaN]: readonly number[]): [number, number] => [x, y];
   return [
     ...values.map((value, row): PlaneMark => ({

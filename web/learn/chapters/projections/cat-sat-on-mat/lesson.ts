@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { kCatSatOnMat } from "../../../../views/cat-sat-on-mat.js";
-import { count, map, matrix, observe, percent, shown, sum, transpose } from "../../../experiments/numbers.js";
+import { brief, count, map, matrix, observe, percent, sum, transpose } from "../../../experiments/numbers.js";
 import { lesson, type Cells } from "../../../lesson.js";
 import { table, type Table } from "../../../scene.js";
 import { beside, kTokens, kWo, kX, partOf, stepsOf, type Rows } from "../head.js";
@@ -40,20 +40,24 @@ export default lesson({
     const looks = s.weights.map((row) => row.indexOf(Math.max(...row)));
     return {
       rows: [
-        { title: "1 · The embeddings", about: "One row for each token. Drag or type any number with a dotted line.", items: [table({ ...matrix("X", kTokens, kDims, x.flat()), digits: 2 }, { control: "x" })] },
         {
-          title: "2 · X · W: a query, a key and a value for each token",
+          title: "1 · X · W_q: a query for each token",
+          about: "The rows of X are embeddings. Drag or type any number with a dotted line.",
+          items: [table({ ...matrix("X", kTokens, kDims, x.flat()), digits: 2 }, { control: "x" }), "·", weightsOf("W_q", "q", q), "=", made("Q", own, s.q, "X", "W_q")],
+        },
+        {
+          title: "2 · X · W_k and X · W_v: a key and a value for each token",
           items: [
-            weightsOf("W_q", "q", q), "→", made("Q", own, s.q, "X", "W_q"), weightsOf("W_k", "k", k), "→", made("K", own, s.k, "X", "W_k"),
-            weightsOf("W_v", "v", v), "→", made("V", own, s.v, "X", "W_v"),
+            "X ·", weightsOf("W_k", "k", k), "=", made("K", own, s.k, "X", "W_k"),
+            "X ·", weightsOf("W_v", "v", v), "=", made("V", own, s.v, "X", "W_v"),
           ],
         },
         {
           title: "3 · Scores = Q · Kᵀ, divided by √2",
           about: "Kᵀ is K with rows and columns swapped. Rows are queries, columns are keys.",
           items: [
-            table(matrix("Kᵀ", own, kTokens, transpose(s.k).flat())), "→", made("scores", kTokens, s.scores, "Q", "Kᵀ"), "→",
-            table(matrix("scores ÷ √2", kTokens, kTokens, s.scaledScores.flat()), { from: { how: "each", of: "scores", words: (score, scaled) => `${shown(score)} ÷ √2 ≈ ${shown(scaled)}` } }),
+            "Q ·", table(matrix("Kᵀ", own, kTokens, transpose(s.k).flat())), "=", made("scores", kTokens, s.scores, "Q", "Kᵀ"), "→",
+            table(matrix("scores ÷ √2", kTokens, kTokens, s.scaledScores.flat()), { from: { how: "each", of: "scores", words: (score, scaled) => `${brief(score)} ÷ √2 ≈ ${brief(scaled)}` } }),
           ],
         },
         {

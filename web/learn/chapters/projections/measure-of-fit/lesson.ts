@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { given, matrix, observe, shown, tensor, transpose } from "../../../experiments/numbers.js";
+import { brief, given, matrix, observe, tensor, transpose } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 
@@ -48,8 +48,8 @@ export default lesson({
             {
               kind: "plane", name: "Drag the tips", from: -4, to: 4,
               marks: [
-                ...keys.map((key, row) => ({ name: kKeys[row] ?? "", form: "arrow" as const, at: vector(key), control: { name: "keys", row } })),
                 { name: "query", form: "arrow", at: q, control: { name: "query", row: 0 } },
+                ...keys.map((key, row) => ({ name: kKeys[row] ?? "", form: "arrow" as const, at: vector(key), control: { name: "keys", row } })),
               ],
             },
             table({ ...matrix("keys", kKeys, kDims, keys.flat()), digits: 1 }, { control: "keys" }),
@@ -57,7 +57,7 @@ export default lesson({
         },
       ],
       says: [
-        observe(true, `cat: ${angle(keys[0])} from the query, score ${shown(cat)}. The: ${angle(keys[1])}, score ${shown(the)}. ${better}`, ""),
+        observe(true, `cat: ${angle(keys[0])} from the query, score ${brief(cat)}. The: ${angle(keys[1])}, score ${brief(the)}. ${better}`, ""),
       ],
     };
   },

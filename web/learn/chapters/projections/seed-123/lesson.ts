@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { count, given, map, matrix, observe, percent, rows, tensor, transpose } from "../../../experiments/numbers.js";
+import { count, given, map, matrix, observe, percent, rows, sum, tensor, transpose } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 import { kEmbedding, kWk, kWq, kWv } from "./drawn.js";
@@ -12,24 +12,24 @@ export default lesson({
   teaches: ["T3.1"],
   controls: {
     ids: { kind: "cells", label: "ids", min: 0, max: 5, step: 1, value: [[0, 1, 2, 3]] },
-    growth: { kind: "slider", label: "W_q and W_k times", min: 0, max: 8, step: 0.5, value: 1 },
+    growth: { kind: "slider", label: "queries and keys times", min: 0, max: 8, step: 0.5, value: 1 },
   },
   question: {
     ask: "The layer was drawn at random, as libraries do before training. What does such a map look like?",
     answers: ["rather even", "each token looks at itself", "one key takes nearly all"],
     right: 0,
-    because: "Fresh matrices are small, so the scores are near 0 and their softmax is near 1/4. Make W_q and W_k larger, as training may, and the rows sharpen.",
+    because: "Fresh matrices are small, so the scores are near 0 and their softmax is near 1/4. Make queries and keys larger, as training may, and the rows sharpen.",
   },
   formula: "{weights} = softmax({Q} · {Kᵀ} ÷ √8)",
   async run(engine, { ids, growth }) {
     const picked = (ids[0] ?? []).map((id) => Math.min(Math.max(Math.round(id), 0), kEmbedding.length - 1));
     const x = picked.map((id) => given(kEmbedding[id]));
     const project = (w: readonly (readonly number[])[], factor: number): number[][] =>
-      x.map((row) => w.map((column) => factor * row.reduce((total, value, index) => total + value * (column[index] ?? NaN), 0)));
+      x.map((row) => w.map((column) => factor * sum(row.map((value, index) => value * (column[index] ?? NaN)))));
     const [q, k, v] = [project(kWq, growth), project(kWk, growth), project(kWv, 1)];
     const result = await engine.scaledDotProductAttention(tensor(q), tensor(k), tensor(v), { needWeights: true });
     const weights = rows(given(result.weights));
-    const tokens = picked.map((id, place) => `${place}: id ${id}`);
+    const tokens = picked.map((id) => `id ${id}`);
     const most = Math.max(...weights.flat());
     return {
       rows: [
@@ -51,8 +51,8 @@ export default lesson({
       ],
       says: [
         observe(
-          most < 0.5, `No token gives more than ${percent(most)} to any other: the map is rather even.`,
-          `The largest share is ${percent(most)}: with matrices of this size, a row can be sharp.`,
+          most < 0.5, `No token gives more than ${percent(most)} to any token: the map is rather even.`,
+          `The largest share is ${percent(most)}: with queries and keys of this size, a row can be sharp.`,
         ),
       ],
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { given, map, matrix, observe, percent, rows, tensor } from "../../../experiments/numbers.js";
+import { given, largest, map, matrix, mean, observe, percent, rows, tensor, type Observation } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 import { kCatSatOnMat } from "../../../../views/cat-sat-on-mat.js";
@@ -32,12 +32,9 @@ export default lesson({
       tensor(changed("query", q)), tensor(changed("key", k)), tensor(changed("value", v)), { needWeights: true },
     );
     const [after, outAfter] = [rows(given(result.weights)), rows(result.output)];
-    const moved = (a: Rows, b: Rows): boolean[][] => a.map((row, r) => row.map((value, c) => Math.abs(value - (b[r]?.[c] ?? NaN)) > 1e-6));
-    const difference = (a: Rows, b: Rows): number[] => a.flatMap((row, r) => row.map((value, c) => value - (b[r]?.[c] ?? NaN)));
-    const movedWeights = moved(after, before);
-    const movedRows = kTokens.filter((_, row) => movedWeights[row]?.includes(true));
-    const movedOutputs = kTokens.filter((_, row) => moved(outAfter, outBefore)[row]?.includes(true));
+    const [weightChange, outputChange] = [difference(after, before), difference(outAfter, outBefore)];
     const name = kTokens[token] ?? "";
+    const meanShare = (weights: Rows): number => mean(weights.map((row) => row[token] ?? NaN));
     const marked = role === "query" ? { row: token, col: -1 } : { row: -1, col: token };
     return {
       rows: [
@@ -51,28 +48,38 @@ export default lesson({
         {
           title: "What that changes: after − before",
           items: [
-            table(matrix("change of weights", kTokens, kTokens, difference(after, before))),
-            table(matrix("change of the output", kTokens, kOwn, difference(outAfter, outBefore))),
+            table(matrix("change of weights", kTokens, kTokens, weightChange.flat())),
+            table(matrix("change of the output", kTokens, kOwn, outputChange.flat())),
           ],
         },
       ],
-      says: [said(role, name, movedRows), saidOfOutputs(movedOutputs)],
+      says: [
+        saidOfWeights(role, name, movedRows(weightChange), [before, after].map(meanShare)),
+        observe(true, changing("output", movedRows(outputChange)), ""),
+      ],
     };
-
-    function said(own: typeof role, of: string, changedRows: readonly string[]): ReturnType<typeof observe> {
-      const listed = changedRows.length === 0 ? "No row of weights changes" : `Rows of weights that change: ${changedRows.join(", ")}`;
-      switch (own) {
-        case "query": return observe(changedRows.every((row) => row === of), `${listed}. A query decides where its own token looks.`, `${listed}.`);
-        case "key": {
-          const [low, high] = [before, after].map((rows) => rows.reduce((total, row) => total + (row[token] ?? NaN), 0) / rows.length);
-          return observe(true, `${listed}. A key decides how much the others look at its token: the mean share of ${of} was ${percent(low ?? NaN)} and is now ${percent(high ?? NaN)}.`, "");
-        }
-        case "value": return observe(changedRows.length === 0, `${listed}. A value only decides what is handed over.`, `${listed}.`);
-      }
-    }
-
-    function saidOfOutputs(names: readonly string[]): ReturnType<typeof observe> {
-      return observe(true, names.length === 0 ? "No output changes." : `Outputs that change: ${names.join(", ")}.`, "");
-    }
   },
 });
+
+const difference = (a: Rows, b: Rows): number[][] =>
+  a.map((row, index) => row.map((value, col) => value - (b[index]?.[col] ?? NaN)));
+
+/** The tokens whose rows have changed by more than rounding. */
+const movedRows = (change: Rows): string[] => kTokens.filter((_, row) => largest(change[row] ?? []) > 1e-6);
+
+const changing = (what: string, tokens: readonly string[]): string =>
+  tokens.length === 0 ? `No ${what} changes.` : `The ${what} changes for ${tokens.join(", ")}.`;
+
+function saidOfWeights(
+  role: keyof typeof kRoles, name: string, tokens: readonly string[],
+  [shareBefore = NaN, shareAfter = NaN]: readonly number[],
+): Observation {
+  const said = changing("row of weights", tokens);
+  const shares = `The mean share of ${name} was ${percent(shareBefore)} and is now ${percent(shareAfter)}.`;
+  switch (role) {
+    case "query":
+      return observe(tokens.every((token) => token === name), `${said} A query decides where its own token looks.`, said);
+    case "key": return observe(true, `${said} A key decides how much its token is looked at. ${shares}`, "");
+    case "value": return observe(tokens.length === 0, `${said} A value only decides what is handed over.`, said);
+  }
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { map, matrix, observe, shown } from "../../../experiments/numbers.js";
+import { brief, map, matrix, observe, sum } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 import { kDims, kTokens, marksOf, weightsAsScores } from "../blend.js";
@@ -25,7 +25,7 @@ export default lesson({
     const parts = weights.map((weight, row) => (values[row] ?? []).map((value) => weight * value));
     const [x = NaN, y = NaN] = output;
     const largest = parts.map((part) => Math.hypot(...part));
-    const most = largest.indexOf(Math.max(...largest));
+    const most = kTokens.filter((_, row) => (largest[row] ?? 0) > Math.max(...largest) - 1e-6);
     return {
       rows: [
         {
@@ -44,13 +44,13 @@ export default lesson({
       ],
       says: [
         observe(
-          [x, y].every((number, col) => Math.abs(number - parts.reduce((total, part) => total + (part[col] ?? NaN), 0)) < 1e-5),
-          `0.6 · [${spoken(values[0])}] + 0.3 · [${spoken(values[1])}] + 0.1 · [${spoken(values[2])}] = [${shown(x)}, ${shown(y)}]`, "The parts do not add up to the output.",
+          [x, y].every((number, col) => Math.abs(number - sum(parts.map((part) => part[col] ?? NaN))) < 1e-5),
+          `0.6 · [${spoken(values[0])}] + 0.3 · [${spoken(values[1])}] + 0.1 · [${spoken(values[2])}] = [${brief(x)}, ${brief(y)}]`, "The parts do not add up to the output.",
         ),
-        observe(true, `The largest part of the output comes from ${kTokens[most] ?? ""}.`, ""),
+        observe(true, `The largest part of the output comes from ${most.join(" and ")}.`, ""),
       ],
     };
   },
 });
 
-const spoken = (value: readonly number[] = []): string => value.map((number) => String(number).replace("-", "−")).join(", ");
+const spoken = (value: readonly number[] = []): string => value.map(brief).join(", ");

@@ -50,7 +50,7 @@ export default lesson({
       says: [
         observe(
           found > held,
-          `${name} is ${kLast - wanted} tokens back: the memory still holds ${percent(held)} of it, and attention gives it ${percent(found)}.`,
+          `${name} is ${kLast - wanted === 1 ? "1 token" : `${kLast - wanted} tokens`} back: the memory still holds ${percent(held)} of it, and attention gives it ${percent(found)}.`,
           `Here the memory is ahead: it holds ${percent(held)} of ${name}, and attention gives it ${percent(found)}.`,
         ),
         observe(true, `The attention would be the same at any distance: e^${fit} ÷ (e^${fit} + ${kLast}) = ${percent(found)}.`, ""),
@@ -59,6 +59,6 @@ export default lesson({
   },
 });
 
-/** At every token, the memory becomes a blend of what it was and the token. It begins as the first token. */
+/** At every token, the memory becomes a blend of what it was and the token. It begins empty. */
 const remembered = (keep: number): number[] =>
-  kTokens.reduce<number[]>((memory, _, token) => (token === 0 ? [1] : [...memory.map((share) => share * keep), 1 - keep]), []);
+  kTokens.reduce<number[]>((memory) => [...memory.map((share) => share * keep), 1 - keep], []);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { map, matrix, observe, shown, sum } from "../../../experiments/numbers.js";
+import { brief, map, matrix, observe, sum } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 import { kDims, kTokens, marksOf, weightsAsScores } from "../blend.js";
@@ -28,10 +28,10 @@ export default lesson({
     return {
       rows: [
         {
-          title: "From parts to weights", about: `Each part is divided by the sum of all, ${shown(total)}.`,
+          title: "From parts to weights", about: `Each part is divided by the sum of all, ${brief(total)}.`,
           items: [
             table({ ...matrix("parts", ["query"], kTokens, row), digits: 1 }, { control: "parts" }), "→",
-            table(map("weights", ["query"], kTokens, weights), { from: { how: "each", of: "parts", words: (part, weight) => `${shown(part)} ÷ ${shown(total)} ≈ ${shown(weight)}` } }),
+            table(map("weights", ["query"], kTokens, weights), { from: { how: "each", of: "parts", words: (part, weight) => `${brief(part)} ÷ ${brief(total)} ≈ ${brief(weight)}` } }),
           ],
         },
         {
@@ -44,8 +44,8 @@ export default lesson({
         },
       ],
       says: [
-        observe(Math.abs(sum(weights) - 1) < 1e-6, `${weights.map((weight) => shown(weight)).join(" + ")} = 1: what one value gains, the others lose.`, `The weights sum to ${shown(sum(weights))}.`),
-        observe(Math.abs(x + y - 2) < 1e-5, `The output [${shown(x)}, ${shown(y)}] lies between the values: its numbers sum to 2, as those of each value do.`, "The output lies elsewhere."),
+        observe(Math.abs(sum(weights) - 1) < 1e-6, `${weights.map(brief).join(" + ")} = 1: what one value gains, the others lose.`, `The weights sum to ${brief(sum(weights))}.`),
+        observe(Math.abs(x + y - 2) < 1e-5, `The output [${brief(x)}, ${brief(y)}] lies between the values: its numbers sum to 2, as those of each value do.`, "The output lies elsewhere."),
       ],
     };
   },

@@ -42,7 +42,7 @@ export default lesson({
     const later = weights.flatMap((shares, at) => shares.slice(at + 1));
     return {
       rows: [
-        { title: `What ${named(query)} looks at in head ${head}`, items: [{ kind: "sentence", name: "the sentence", tokens, weights: row, query, control: "token" }] },
+        { title: `What ${named(query)} looks at in head ${head}`, items: [{ kind: "sentence", name: "the sentence", tokens: tokens.map((piece) => piece.trim() || piece), weights: row, query, control: "token" }] },
         {
           title: "The map of the head",
           about: "A row is a token that looks, a column is a token that is looked at, and the colour is the share.",
