@@ -34,7 +34,7 @@ export function readProjections(book: Book): void {
       expectPrinted(await lesson.numbers("query"), [[2, 1]], 1);
       expectPrinted(await lesson.numbers("keysᵀ"), [[2, 0], [1, 1]], 1);
       expectPrinted(await lesson.numbers("scores"), [[5, 1]], 2);
-      expect(await lesson.point("scores", 0, 0)).toContain("2.000·2.0 + 1.000·1.0");
+      expect(await lesson.point("scores", 0, 0)).toContain("2.0·2.0 + 1.0·1.0 ≈ 5.00");
       await lesson.type("keys", 1, 0, -1);
       await lesson.type("keys", 1, 1, 2);
       expectPrinted(await lesson.numbers("scores"), [[5, 0]], 2);
