@@ -53,16 +53,16 @@ export default lesson({
           ],
         },
         {
-          title: "3 · Scores = Q · Kᵀ, divided by √2",
+          title: "3 · Q · Kᵀ: a score for each query and key",
           about: "Kᵀ is K with rows and columns swapped. Rows are queries, columns are keys.",
           items: [
-            "Q ·", table(matrix("Kᵀ", own, kTokens, transpose(s.k).flat())), "=", made("scores", kTokens, s.scores, "Q", "Kᵀ"), "→",
-            table(matrix("scores ÷ √2", kTokens, kTokens, s.scaledScores.flat()), { from: { how: "each", of: "scores", words: (score, scaled) => `${brief(score)} ÷ √2 ≈ ${brief(scaled)}` } }),
+            "Q ·", table(matrix("Kᵀ", own, kTokens, transpose(s.k).flat())), "=", made("scores", kTokens, s.scores, "Q", "Kᵀ"),
           ],
         },
         {
-          title: "4 · Weights = softmax of each row, and the values that they blend",
+          title: "4 · ÷ √2, softmax of each row, and the values that the weights blend",
           items: [
+            table(matrix("scores ÷ √2", kTokens, kTokens, s.scaledScores.flat()), { from: { how: "each", of: "scores", words: (score, scaled) => `${brief(score)} ÷ √2 ≈ ${brief(scaled)}` } }), "→",
             table(map("weights", kTokens, kTokens, s.weights.flat()), { from: { how: "row", of: "scores ÷ √2" } }), "· V =",
             made("head output", own, s.headOutputs, "weights", "V"),
           ],
