@@ -100,7 +100,7 @@ export class OpenLesson {
       const table = [...root?.querySelectorAll<HTMLElement>("table.matrix") ?? []].find((one) => one.dataset.matrix === name);
       if (!table) throw new Error(`no matrix ${name} in ${lesson}`);
       const text = (cell: Element): string => (cell.querySelector("input")?.value ?? cell.textContent ?? "").trim();
-      return [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td")].map(text));
+      return [...table.querySelectorAll("tbody tr")].map((row) => [...row.querySelectorAll("td[data-row]")].map(text));
     }, this.name, matrix);
     return texts.map((row) => row.map((text) => Number(text.replace("−", "-").replace("∞", "Infinity"))));
   }

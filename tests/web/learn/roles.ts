@@ -133,7 +133,7 @@ export function readRoles(book: Book): void {
         expect((await lesson.says())[0], String(query)).toContain("has found what it looks for");
       }
       await lesson.set("head", 5);
-      expect((await lesson.texts("h4"))[0]).toContain("head 5");
+      expect((await lesson.texts(".row-title"))[0]).toContain("head 5");
       expect(await lesson.answer(1)).toMatch(/^Yes/);
     });
   });

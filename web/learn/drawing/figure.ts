@@ -41,7 +41,7 @@ const hasSums = ({ scene }: Look): boolean =>
 function drawRow({ title, about, items }: Row, lesson: Lesson, look: Look, hands: Hands): TemplateResult {
   return html`
     <section class="row">
-      ${title === undefined ? nothing : html`<h4>${symbols(title)}</h4>`}
+      ${title === undefined ? nothing : html`<p class="row-title">${symbols(title)}</p>`}
       ${about === undefined ? nothing : html`<p class="about">${about}</p>`}
       <div class="items">${items.map((item) => typeof item === "string" ? html`<span class="sign">${item}</span>` : drawItem(item, lesson, look, hands))}</div>
     </section>

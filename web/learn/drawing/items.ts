@@ -34,7 +34,7 @@ export function drawBars({ name, labels, values, most, digits = 3 }: Bars): Temp
     return html`
       <tr>
         <th scope="row">${symbols(label)}</th>
-        <td><svg width=${kBar} height="12" aria-hidden="true"><rect class=${value < 0 ? "negative" : "positive"} width=${length} height="12" /></svg></td>
+        <td><svg viewBox="0 0 ${kBar} 12" preserveAspectRatio="none" aria-hidden="true"><rect class=${value < 0 ? "negative" : "positive"} width=${length} height="12" /></svg></td>
         <td class="number">${formatSum(value, digits)}</td>
       </tr>
     `;
@@ -135,7 +135,7 @@ export const drawNote = ({ text, tone }: Note): TemplateResult => html`<p class=
 
 /** The element comes when a figure with a live view is alive. */
 export function drawView(item: View, look: Look, hands: Hands): TemplateResult {
-  if (!look.isAlive) return drawTable(table(item.stands), look, hands, undefined);
+  if (!look.isAlive) return html`<div class="stand">${drawTable(table(item.stands), look, hands, undefined)}</div>`;
   const put = (element: Element | undefined): void => {
     for (const [name, value] of Object.entries(item.attributes))
       if (element && element.getAttribute(name) !== value) element.setAttribute(name, value);

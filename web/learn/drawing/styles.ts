@@ -45,7 +45,6 @@ export const figureStyles = (): CSSResult => css`
   .figure p,
   .figure ul,
   .figure ol,
-  .figure h4,
   .figure figure {
     margin: 0;
     padding: 0;
@@ -154,7 +153,7 @@ export const figureStyles = (): CSSResult => css`
     grid-template-columns: minmax(0, 1fr);
     gap: 20px;
   }
-  .row h4 {
+  .figure .row-title {
     font-size: 15px;
     font-weight: 600;
   }
@@ -283,8 +282,15 @@ export const figureStyles = (): CSSResult => css`
     line-height: 16px;
     font-variant-numeric: tabular-nums;
   }
+  /* Bars fit any room, so that nothing has to be scrolled. */
+  .bars caption,
+  .bars th {
+    white-space: normal;
+  }
   .bars svg {
     display: block;
+    width: clamp(64px, 20vw, 160px);
+    height: 12px;
   }
   .bars .positive {
     fill: light-dark(#2a6fb0, #7db4ea);

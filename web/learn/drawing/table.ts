@@ -41,7 +41,7 @@ export function drawTable(item: Table, look: Look, hands: Hands, control: Cells 
     <table class="matrix ${whole}" data-matrix=${name} @pointerover=${point} @focusin=${point} @keydown=${(event: KeyboardEvent): void => onKey(event, item, look, hands)}>
       <caption>${symbols(name)} <small>${rows.length} × ${cols.length}</small></caption>
       <thead><tr><td></td>${cols.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
-      <tbody>${rows.map((label, row) => html`<tr><th scope="row">${label}</th>${cols.map((_, col) => cell(row, col))}</tr>`)}</tbody>
+      <tbody>${rows.map((label, row) => html`<tr>${label === "" ? html`<td></td>` : html`<th scope="row">${label}</th>`}${cols.map((_, col) => cell(row, col))}</tr>`)}</tbody>
     </table>
   `;
 }
