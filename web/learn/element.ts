@@ -38,7 +38,8 @@ export class AttentionLesson extends LitElement {
     void this.#start();
   }, { rootMargin: "600px" });
 
-  readonly #attributes = new MutationObserver(() => this.#readAttributes());
+  readonly #attributes = new MutationObserver((changes) =>
+    this.#readAttributes(changes.map(({ attributeName }) => attributeName ?? "")));
 
   readonly #hands: Hands = {
     change: (control, value) => this.change(control, value),
@@ -110,17 +111,19 @@ export class AttentionLesson extends LitElement {
       this.#scene = undefined;
       this.#answered = undefined;
       this.#values = firstValues(this.#lesson.controls);
-      this.#readAttributes();
+      this.#readAttributes(Object.keys(this.#lesson.controls));
       await this.#run();
     } catch (error) {
       this.#say(error);
     }
   }
 
-  #readAttributes(): void {
-    for (const [name, control] of Object.entries(this.#lesson?.controls ?? {})) {
+  /** Takes over what attributes of these names say, where they are controls. */
+  #readAttributes(names: readonly string[]): void {
+    for (const name of new Set(names)) {
+      const control = this.#lesson?.controls[name];
       const text = this.getAttribute(name);
-      const value = text === null ? undefined : readValue(control, text);
+      const value = control && text !== null ? readValue(control, text) : undefined;
       if (value !== undefined) this.#hands.change(name, value);
     }
   }

@@ -13,7 +13,7 @@ function readAddress(): void {
   const lesson = document.querySelector(`attention-lesson[name="${CSS.escape(name)}"]`);
   if (!(lesson instanceof AttentionLesson) || rest.length === 0) return;
   for (const [control, value] of new URLSearchParams(rest.join("&"))) lesson.setAttribute(control, value);
-  lesson.closest("section")?.scrollIntoView();
+  lesson.closest("section")?.scrollIntoView({ behavior: "instant" });
 }
 
 let timer = 0;
