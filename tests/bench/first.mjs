@@ -16,7 +16,7 @@ const kText = "The queen saw the king and she laughed.";
 const kCalls = 100;
 const kLine = { bytesPerSecond: 10e6 / 8, latency: 40 };
 
-/* global document -- of the page */
+/* global document, Event -- of the page */
 async function withPage(url, work) {
   const browser = await launchChromium();
   try {
@@ -42,7 +42,8 @@ async function opening(page) {
 
 /** Milliseconds from the navigation to the first paint and to the first live figure of a chapter, and of a changed score. */
 async function chapter(page) {
-  await page.waitForFunction(() => document.querySelector("attention-lesson")?.shadowRoot?.querySelector(".figure.alive"), { polling: "raf" });
+  const isAlive = () => document.querySelector("attention-lesson")?.shadowRoot?.querySelector(".figure.alive");
+  await page.waitForFunction(isAlive, { polling: "raf" });
   return page.evaluate(async () => {
     const alive = performance.now();
     const [paint] = performance.getEntriesByName("first-contentful-paint");
@@ -92,7 +93,9 @@ function print(name, values, unit) {
 }
 
 const rows = {
-  paint: [], maps: [], slowPaint: [], slowMaps: [], learnPaint: [], learnAlive: [], slowLearnPaint: [], slowLearnAlive: [], drag: [], cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [],
+  paint: [], maps: [], slowPaint: [], slowMaps: [],
+  learnPaint: [], learnAlive: [], slowLearnPaint: [], slowLearnAlive: [], drag: [],
+  cold: [], warm: [], steady: [], coldRatio: [], warmRatio: [],
 };
 const slow = await serveThrottled(join(root, "dist/site"), kLine);
 const [playground, dist] = [await servePlayground(), await servePackage("<!doctype html><title>headlens</title>")];

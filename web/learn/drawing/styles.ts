@@ -482,6 +482,9 @@ export const figureStyles = (): CSSResult => css`
   .figure .view {
     width: 100%;
   }
+  .figure .view::part(export) {
+    display: none;
+  }
   .figure .sum {
     display: block;
     min-height: 44px;
