@@ -73,6 +73,13 @@ const kTightStyles: Plugin = {
   transform: (code, id) => (kStyled.test(id) ? tightened(code) : undefined),
 };
 
+/** Takes the space from the beginnings of lines. Pages of the book have code, whose lines begin with some. */
+const kTightPages: Plugin = {
+  name: "tight-pages",
+  apply: "build",
+  transformIndexHtml: { order: "post", handler: (page, { path }) => (path.startsWith("/learn/") ? page : page.replace(/\n\s+/g, "\n")) },
+};
+
 /** Sends the policy of each page, too. The figure for iframes may be framed by anyone. */
 const kPolicyInHeaders: Plugin = {
   name: "policy-in-headers",
@@ -111,7 +118,7 @@ export default defineConfig(({ mode }) => ({
   appType: "mpa",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kBook, kTightStyles, kPolicyInPage, kPolicyInHeaders, kFolders],
+  plugins: [kBook, kTightStyles, kTightPages, kPolicyInPage, kPolicyInHeaders, kFolders],
   worker: { format: "es" },
   build: {
     outDir: at("dist/site"),
