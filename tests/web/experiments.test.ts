@@ -7,9 +7,11 @@ import { load, type AsyncEngine, type Engine } from "headlens";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kCatSatOnMat } from "../../web/views/cat-sat-on-mat.js";
-import { countOperations, kCheckpoints, multiplications, prices } from "../../web/learn/experiments/index.js";
+import { countOperations, multiplications, prices } from "../../web/learn/experiments/index.js";
 import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/learn/experiments/index.js";
-import type { Checkpoint, Experiment, Findings, Matrix } from "../../web/learn/experiments/index.js";
+import type { Findings, Matrix } from "../../web/learn/experiments/index.js";
+import { kBook } from "../../web/learn/book.js";
+import { firstValues } from "../../web/learn/lesson.js";
 import { Draw } from "../../web/learn/experiments/numbers.js";
 import { kEpsilon, kRoot, maxNorm } from "../compare.js";
 
@@ -164,137 +166,6 @@ describe("T3.5: rows and columns", () => {
     const weights = times(q, turned(k)).map((row) => softmax(row.map((s) => s / Math.sqrt(3))));
     expectMatrix(lesson, "softmax of each column", turned(weights));
     expectMatrix(lesson, "weights · V", times(weights, v));
-  });
-});
-
-describe("T3.7: the eleven checkpoints", () => {
-  const byNumber = (number: number): Checkpoint => {
-    const found = kCheckpoints[number - 1];
-    if (found?.number !== number) throw new Error(`checkpoint ${number} is out of place`);
-    return found;
-  };
-
-  test("are eleven, asked and predicted in words", () => {
-    expect(kCheckpoints.map((one) => one.number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
-    for (const { question, prediction } of kCheckpoints) {
-      expect(question).toMatch(/\?$/);
-      expect(prediction).toMatch(/\.$/);
-    }
-  });
-
-  test.each(kCheckpoints.map((one) => [one.number, one] as const))("%i comes true", async (_, checkpoint) => {
-    for (const where of [engine, remote]) {
-      const { verdict, matrices, figures } = await checkpoint.run(where);
-      expect(verdict.holds, verdict.text).toBe(true);
-      expect(matrices.length).toBeGreaterThan(0);
-      for (const one of matrices) find({ matrices }, one.name);
-      for (const { value } of figures) expect(Number.isFinite(value)).toBe(true);
-    }
-  });
-
-  test.each(kCheckpoints.flatMap((one) => (one.control ? [[one.number, one, one.control] as const] : [])))(
-    "%i runs at both ends of its control",
-    async (_, checkpoint, { min, max, value }) => {
-      expect(value).toBeGreaterThanOrEqual(min);
-      for (const setting of [min, max])
-        expect((await checkpoint.run(engine, setting)).verdict.text.length).toBeGreaterThan(0);
-    },
-  );
-
-  const run = (number: number, setting?: number): Promise<Experiment> => byNumber(number).run(engine, setting);
-
-  test("1: the same key has the same weights; far apart they part", async () => {
-    expect(figure(await run(1, 0), "a and a′ differ by")).toBe(0);
-    expect((await run(1, 4)).verdict.holds).toBe(false);
-  });
-
-  test("2: the largest weight is 1 / (1 + 3 e^−lead)", async () => {
-    for (const lead of [0, 1, 5, 10, 20]) {
-      const result = await run(2, lead);
-      const share = 1 / (1 + 3 * Math.exp(-lead));
-      expect(Math.abs(figure(result, "largest weight") - share)).toBeLessThan(1e-6);
-      expect(result.verdict.holds).toBe(share > 0.99);
-      // The others pull by [0, 1] + [−1, 0] + [0, −1], with equal shares.
-      const away = 1 - share + (1 - share) / 3;
-      expect(Math.abs(figure(result, "output’s distance from that value") - away)).toBeLessThan(1e-5);
-    }
-  });
-
-  test("3: keys give the query back, values the content", async () => {
-    const result = await run(3);
-    const weights = [0, 1, 2, 3].map((t) => softmax([0, 1, 2, 3].map((s) => (s === t ? 10 : 0))));
-    expectMatrix(result, "weights", weights);
-    expectMatrix(result, "output from keys", weights);
-  });
-
-  test("4: cross-attention is 3 × 5, self-attention 3 × 3", async () => {
-    const { verdict, figures } = await run(4);
-    expect(verdict.text).toContain("3 × 3 and 3 × 5");
-    expect(figure({ figures }, "keys moved, cross")).toBe(0);
-  });
-
-  test.each([1, 2, 5, 64])("5: %i equal scores", async (n) => {
-    const result = await run(5, n);
-    expect(result.verdict.holds, result.verdict.text).toBe(true);
-    expectMatrix(result, "weights", [Array<number>(n).fill(1 / n)]);
-    expectMatrix(result, "output", [[...find(result, "mean of the values").values]], 1e-5);
-  });
-
-  test("6: the outputs are the same weights times either values", async () => {
-    const result = await run(6);
-    const draw = new Draw(6);
-    const [q, k, v, other] = [draw.rows(4, 4), draw.rows(4, 4), draw.rows(4, 2), draw.rows(4, 2)];
-    const weights = times(q, turned(k)).map((row) => softmax(row.map((s) => s / 2)));
-    expectMatrix(result, "weights, first values", weights);
-    expectMatrix(result, "output, first values", times(weights, v));
-    expectMatrix(result, "output, other values", times(weights, other));
-  });
-
-  test.each([0, 1, 2, 3])("7: without token %i", async (masked) => {
-    const result = await run(7, masked);
-    expect(result.verdict.holds, result.verdict.text).toBe(true);
-    expect(figure(result, "masked weight")).toBe(0);
-    const scores = [1, 2, 0.5, 0];
-    expectMatrix(result, "weights, unmasked", [softmax(scores)]);
-    expectMatrix(result, "weights, masked", [softmax(scores.map((s, i) => (i === masked ? -Infinity : s)))]);
-  });
-
-  test("8: both heads have the same map", async () => {
-    const result = await run(8);
-    expect(find(result, "weights, head 0").values).toEqual(find(result, "weights, head 1").values);
-    const x = [1, 3, 0.5];
-    expectMatrix(result, "weights, head 0", x.map((a) => softmax(x.map((b) => (16 * a * b) / Math.SQRT2))), 1e-5);
-  });
-
-  test("9: the two rows and columns of the same word are equal without positions", async () => {
-    const result = await run(9);
-    const { values } = find(result, "weights");
-    for (let i = 0; i < 5; ++i) {
-      expect(values[i]).toBe(values[15 + i]);
-      expect(values[5 * i]).toBe(values[5 * i + 3]);
-    }
-    const placed = find(result, "weights with positions").values;
-    expect(placed[1]).not.toBe(placed[16]);
-  });
-
-  test.each([1, 12, 16, 64])("10: width %i takes its divisors", async (width) => {
-    const result = await run(10, width);
-    const divisors = Array.from({ length: width }, (_, i) => i + 1).filter((h) => width % h === 0);
-    expect(figure(result, "numbers of heads that fit")).toBe(divisors.length);
-    expect(result.verdict.text).toContain(`can have ${divisors.join(", ")} heads`);
-  });
-
-  test("11: the longer the query, the less even its weights", async () => {
-    const breadth = async (length: number): Promise<number> => figure(await run(11, length), "entropy ÷ ln n");
-    const [zero, short, long] = [await breadth(0), await breadth(0.5), await breadth(8)];
-    expect(zero).toBeGreaterThan(1 - 1e-6);
-    expect(short).toBeLessThan(zero);
-    expect(long).toBeLessThan(short);
-    const draw = new Draw(11);
-    const [k] = [draw.rows(6, 8), draw.rows(6, 2)];
-    const q = draw.row(8);
-    const scores = times([q], turned(k)).flat().map((s) => (s * 8) / Math.hypot(...q) / Math.sqrt(8));
-    expect(Math.abs(long - entropy(softmax(scores)) / Math.log(6))).toBeLessThan(1e-5);
   });
 });
 
@@ -479,19 +350,21 @@ describe("T3.8: variants", () => {
   });
 });
 
-const { normalizers, padding, patches, pruning, sharing, textAndImage } = variants;
-const kExperiments = [
-  saturation, sixSteps, orientation, orderBlindness, normalizers, padding, patches, pruning, sharing, textAndImage,
-];
+const lessons = kBook.flatMap((chapter) => Object.entries(chapter.lessons));
 
-test("a worker's engine gives the same findings", async () => {
-  for (const run of kExperiments) expect(await run(remote)).toEqual(await run(engine));
+test.each(lessons)("the lesson %s is the same in a worker's engine", async (_, load) => {
+  const { default: lesson } = await load();
+  const values = firstValues(lesson.controls);
+  const [here, there] = [await lesson.run(engine, values), await lesson.run(remote, values)];
+  // Functions, which word a step, are not the same objects.
+  expect(JSON.stringify(there)).toBe(JSON.stringify(here));
+  for (const { holds, text } of here.says) expect(holds, text).toBe(true);
 });
 
-test("experiments leave nothing behind", async () => {
+test("lessons leave nothing behind", async () => {
+  const all = await Promise.all(lessons.map(async ([, load]) => (await load()).default));
   const run = async (): Promise<void> => {
-    for (const experiment of kExperiments) await experiment(engine);
-    for (const one of kCheckpoints) await one.run(engine);
+    for (const lesson of all) await lesson.run(engine, firstValues(lesson.controls));
   };
   await run();
   // A block that is allocated again may use a hole that is a few bytes larger, which then counts as its own. That

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A causal map with a window, and the tokens that reach others through several layers of such maps. */
-import { attend } from "../checkpoints/checkpoint.js";
+import { runHead } from "../head.js";
 import { Draw, sum, type LessonEngine } from "../numbers.js";
 
 const dot = (a: readonly number[], b: readonly number[]): number =>
@@ -22,13 +22,16 @@ export interface WindowOptions {
   readonly isFirstGlobal: boolean;
 }
 
+const kWidth = 4;
+
 export async function windowed(engine: LessonEngine, options: WindowOptions): Promise<Windowed> {
   const { tokens, window, layers, isFirstGlobal } = options;
   const draw = new Draw(94);
-  const [q, k] = [draw.rows(tokens, 4), draw.rows(tokens, 4)];
+  const [q, k] = [draw.rows(tokens, kWidth), draw.rows(tokens, kWidth)];
   const isGlobal = Array.from({ length: tokens }, (_, token) => isFirstGlobal && token === 0);
   const globalTokens = { data: isGlobal, shape: [1, tokens] };
-  const { weights } = await attend(engine, q, k, k, { isCausal: true, windowLeft: window, globalTokens });
+  const scaling = { scale: 1 / Math.sqrt(kWidth) };
+  const { weights } = await runHead(engine, q, k, k, { ...scaling, isCausal: true, windowLeft: window, globalTokens });
   let reach = weights;
   for (let layer = 1; layer < layers; ++layer)
     reach = weights.map((row) => row.map((_, col) => dot(row, reach.map((cells) => cells[col] ?? NaN))));

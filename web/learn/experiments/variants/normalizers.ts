@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The same scores under normalisers that are dense or sparse, with and without competition between keys. */
 import type { NormalizerOptions } from "headlens";
-import { attendWithScores } from "../checkpoints/checkpoint.js";
+import { runScores } from "../head.js";
 import type { Findings, LessonEngine } from "../numbers.js";
 import { compare, count, given, map, matrix, observe, shown, sum } from "../numbers.js";
 
@@ -24,7 +24,7 @@ export async function normalizers(engine: LessonEngine, options: NormalizersOpti
   const values = scores.map((_, index) => [index]);
   const weigh = async (normalizer: Kind, row: readonly number[]): Promise<number[]> => {
     const more = normalizer === "top_k" ? { topK } : {};
-    return given((await attendWithScores(engine, row, values, { normalizer, ...more })).weights[0]);
+    return given((await runScores(engine, [row], values, { normalizer, ...more })).weights[0]);
   };
   const louder = scores.map((score, index) => (index === raised ? score + by : score));
   const weights = new Map<Kind, number[]>();

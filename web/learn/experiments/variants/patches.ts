@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** An image cut into patches, which attend to each other as words do (Dosovitskiy et al. 2021). */
 import type { Image } from "headlens";
-import { attend } from "../checkpoints/checkpoint.js";
+import { runHead } from "../head.js";
 import type { Findings, LessonEngine } from "../numbers.js";
 import { count, given, map, matrix, mean, observe, shown, sum, transpose } from "../numbers.js";
 import { meanColour, patchify, picture } from "./pictures.js";
@@ -26,7 +26,7 @@ export async function patches(engine: LessonEngine, options: PatchesOptions = {}
   const { query = 2 * across + 2 } = options;
   const centre = transpose(rows).map(mean);
   const x = rows.map((row) => row.map((value, index) => value - (centre[index] ?? NaN)));
-  const { weights } = await attend(engine, x, x, rows, { scale: 4 / Math.sqrt(given(x[0]).length) });
+  const { weights } = await runHead(engine, x, x, rows, { scale: 4 / Math.sqrt(given(x[0]).length) });
   const row = weights[query];
   if (!row) throw new Error(`query ${query}: this image has patches 0 to ${rows.length - 1}`);
   const colours = rows.map(meanColour);

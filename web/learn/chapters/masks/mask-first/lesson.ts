@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { attend } from "../../../experiments/checkpoints/checkpoint.js";
+import { runScores } from "../../../experiments/head.js";
 import { compare, identity, map, matrix, observe, shown, sum } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
@@ -27,9 +27,9 @@ export default lesson({
     because: "The softmax shares 1 among all words, so the hidden word takes more and leaves less. Drag the score of cat on mat: the upper row of figures stays, the lower one moves.",
   },
   async run(engine, { scores, late }) {
-    const [q, one] = [scores.map((row) => [...row]), identity(kWords.length)];
-    const first = (await attend(engine, q, one, one, { scale: 1, isCausal: true })).weights;
-    const open = (await attend(engine, q, one, one, { scale: 1 })).weights;
+    const one = identity(kWords.length);
+    const first = (await runScores(engine, scores, one, { isCausal: true })).weights;
+    const open = (await runScores(engine, scores, one)).weights;
     const cut = visible(open);
     const second = late === "again" ? cut.map((row) => row.map((weight) => weight / sum(row))) : cut;
     const same = !second.flat().some(Number.isNaN) && compare(second.flat(), first.flat()).same;
