@@ -9,7 +9,7 @@ export interface Row {
   readonly items: readonly (Item | string)[];
 }
 
-export type Item = Table | Sentence | Bars | Curve | Plane | Arrows | Shape | Picture | Note | View;
+export type Item = Table | Sentence | Bars | Curve | Plane | Shape | Picture | Note | View;
 
 /**
  * The way a matrix comes from others, by their names. Pointing at one of its cells lights up what went into it and
@@ -65,7 +65,7 @@ export interface Curve {
   readonly at?: number;
 }
 
-/** Vectors of two numbers, seen. The same numbers stand in tables beside it, which need no eyes. */
+/** Vectors of two numbers, seen. */
 export interface Plane {
   readonly kind: "plane";
   readonly name: string;
@@ -82,24 +82,11 @@ export interface PlaneMark {
   /** Arrows start at 0. A result is a point that others make. */
   readonly form: "arrow" | "point" | "result";
   readonly at: readonly [number, number];
+  /** Marks of one tone belong together. Without it, each has its own. */
+  readonly tone?: 0 | 1 | 2;
+  readonly isFaint?: boolean;
   /** The control of kind “cells”, and its row, which holds these two numbers: a reader drags the mark. */
   readonly control?: { readonly name: string; readonly row: number };
-}
-
-export interface Arrow {
-  readonly name: string;
-  readonly x: number;
-  readonly y: number;
-  readonly isFaint?: boolean;
-}
-
-/** Vectors of two numbers, drawn from the origin of a plane. */
-export interface Arrows {
-  readonly kind: "arrows";
-  readonly name: string;
-  readonly arrows: readonly Arrow[];
-  /** The length that reaches the edge. */
-  readonly most: number;
 }
 
 /** The shape of a tensor, with a letter for each axis. */

@@ -9,7 +9,7 @@ import { symbols } from "../../views/matrix-table.js";
 import type { Cells, Lesson, Question } from "../lesson.js";
 import type { Item, Row } from "../scene.js";
 import { drawControls } from "./controls.js";
-import { drawArrows, drawBars, drawCurve, drawNote, drawSentence, drawShape, drawView } from "./items.js";
+import { drawBars, drawCurve, drawNote, drawSentence, drawShape, drawView } from "./items.js";
 import type { Hands, Look } from "./look.js";
 import { drawPicture } from "./picture.js";
 import { drawPlane } from "./plane.js";
@@ -58,7 +58,6 @@ function drawItem(item: Item, { controls }: Lesson, look: Look, hands: Hands): T
     case "bars": return drawBars(item);
     case "curve": return drawCurve(item);
     case "plane": return drawPlane(item, controls, look, hands);
-    case "arrows": return drawArrows(item);
     case "shape": return drawShape(item);
     case "picture": return drawPicture(item, look, hands);
     case "note": return drawNote(item);

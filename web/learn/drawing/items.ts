@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Sentences, bars, curves, arrows, shapes, notes and live views. */
+/** Sentences, bars, curves, shapes, notes and live views. */
 import { html, nothing, svg } from "lit";
-import type { SVGTemplateResult, TemplateResult } from "lit";
+import type { TemplateResult } from "lit";
 import { ref } from "lit/directives/ref.js";
 import { formatSum } from "../../maps/format.js";
 import { symbols } from "../../views/matrix-table.js";
-import { table, type Arrow, type Arrows, type Bars, type Curve, type Note, type Sentence, type Shape, type View } from "../scene.js";
+import { table, type Bars, type Curve, type Note, type Sentence, type Shape, type View } from "../scene.js";
 import type { Hands, Look } from "./look.js";
 import { drawTable } from "./table.js";
 import { toneOf } from "./tones.js";
@@ -91,37 +91,6 @@ function labelsOf(names: readonly { name: string; y: number }[]): { name: string
   const sorted = [...placed].sort((a, b) => a.y - b.y);
   for (const [index, one] of sorted.entries()) one.y = Math.max(one.y, (sorted[index - 1]?.y ?? -kApart) + kApart);
   return placed;
-}
-
-const [kAcross, kDown, kReach] = [150, 110, 90];
-
-/** Arrows are drawn for the eye; the table behind them, which is unseen, holds their numbers. */
-export function drawArrows({ name, arrows, most }: Arrows): TemplateResult {
-  const arrow = (one: Arrow, index: number): SVGTemplateResult => {
-    const [x, y] = [one.x, -one.y].map((value) => (value / most) * kReach) as [number, number];
-    const [length, angle] = [Math.hypot(x, y), Math.atan2(y, x)];
-    const turned = (back: number, aside: number): string => {
-      const [along, across] = [length - back, aside];
-      return `${(along * Math.cos(angle) - across * Math.sin(angle)).toFixed(1)} ${(along * Math.sin(angle) + across * Math.cos(angle)).toFixed(1)}`;
-    };
-    const [atX, atY] = [Math.cos(angle) * (length + 8), Math.sin(angle) * (length + 12)];
-    const anchor = Math.cos(angle) > 0.3 ? "start" : Math.cos(angle) < -0.3 ? "end" : "middle";
-    return svg`
-      <path class="line line${index % 2} ${one.isFaint ? "faint" : ""}" d="M0 0L${turned(0, 0)}M${turned(9, 5)}L${turned(0, 0)}L${turned(9, -5)}" />
-      <text class="name" x=${atX} y=${atY + 4} text-anchor=${anchor}>${one.name}</text>`;
-  };
-  return html`
-    <figure class="curve arrows">
-      <figcaption>${name}</figcaption>
-      <svg viewBox="${-kAcross} ${-kDown} ${2 * kAcross} ${2 * kDown}" aria-hidden="true">
-        <path class="axis" d="M${-kAcross} 0H${kAcross}M0 ${-kDown}V${kDown}" />${arrows.map(arrow)}
-      </svg>
-      <table class="unseen">
-        <caption>${name}</caption>
-        <tbody>${arrows.map((one) => html`<tr><th scope="row">${one.name}</th><td>${formatSum(one.x, 3)}</td><td>${formatSum(one.y, 3)}</td></tr>`)}</tbody>
-      </table>
-    </figure>
-  `;
 }
 
 export const drawShape = ({ name, sizes, axes }: Shape): TemplateResult => html`

@@ -2,6 +2,7 @@
 /** Vectors of two numbers as arrows and points, which are dragged where a control holds them. */
 import { html, nothing, svg } from "lit";
 import type { TemplateResult } from "lit";
+import { formatSum } from "../../maps/format.js";
 import type { Cells, Controls } from "../lesson.js";
 import type { Plane, PlaneMark } from "../scene.js";
 import type { Hands, Look } from "./look.js";
@@ -26,7 +27,7 @@ export function drawPlane(item: Plane, controls: Controls, look: Look, hands: Ha
   // The first arrow is broad, and its name stands below, so that others which lie on it are seen.
   const mark = (one: PlaneMark, index: number): TemplateResult => {
     const [x, y] = [px(one.at[0]), py(one.at[1])];
-    const color = one.form === "result" ? "result" : `mark${index % 3}`;
+    const color = one.form === "result" ? "result" : `mark${one.tone ?? index % 3} ${one.isFaint ? "faint" : ""}`;
     const side = x > kSide - 70 ? "end" : "start";
     const isFirst = one.form === "arrow" && index === 0;
     return svg`
@@ -55,10 +56,14 @@ export function drawPlane(item: Plane, controls: Controls, look: Look, hands: Ha
     <figure class="plane">
       <figcaption>${name}</figcaption>
       <svg viewBox="0 0 ${kSide} ${kSide}" aria-hidden="true">
-        ${steps.map(line)}${steps.filter((value) => value % 2 === 0).map(label)}
+        ${steps.map(line)}${steps.filter((value) => value % 2 === 0 || to - from <= 4).map(label)}
         ${area === undefined ? nothing : svg`<polygon class="area" points=${area.map(([x, y]) => `${px(x)},${py(y)}`).join(" ")} />`}
         ${marks.map(mark)}${marks.map(hold)}
       </svg>
+      <table class="unseen">
+        <caption>${name}</caption>
+        <tbody>${marks.map((one) => html`<tr><th scope="row">${one.name}</th>${one.at.map((value) => html`<td>${formatSum(value, 2)}</td>`)}</tr>`)}</tbody>
+      </table>
     </figure>
   `;
 }

@@ -345,6 +345,8 @@ export const figureStyles = (): CSSResult => css`
     fill: var(--ink);
   }
   .plane {
+    position: relative;
+    overflow: hidden;
     flex: 0 1 260px;
     min-width: 200px;
   }
@@ -399,17 +401,8 @@ export const figureStyles = (): CSSResult => css`
     cursor: grab;
     touch-action: none;
   }
-  .arrows {
-    flex: 0 1 300px;
-  }
-  .arrows .axis {
+  .plane .faint {
     opacity: 0.4;
-  }
-  .arrows .line.line1 {
-    stroke-dasharray: none;
-  }
-  .arrows .faint {
-    opacity: 0.35;
   }
   .shape {
     display: grid;

@@ -2,7 +2,7 @@
 import type { AttentionOptions } from "headlens";
 import { count, given, matrix, observe, rows, shown, tensor } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
-import { table, type Arrow } from "../../../scene.js";
+import { table, type PlaneMark } from "../../../scene.js";
 
 const kPlaces = 8;
 const [kQuery, kKey] = [[1, 0.2], [0.8, 0.6]];
@@ -35,16 +35,19 @@ export default lesson({
     const distance = query - key;
     const diagonal = scores.flatMap((row, i) => row.filter((_, j) => i - j === distance));
     const apart = Math.max(...diagonal) - Math.min(...diagonal);
-    const arrow = (name: string, [x = 0, y = 0]: readonly number[], isFaint = false): Arrow =>
-      ({ name, x, y, isFaint });
+    const arrow = (name: string, [x = 0, y = 0]: readonly number[], tone: 0 | 1, isFaint = false): PlaneMark =>
+      ({ name, form: "arrow", at: [x, y], tone, isFaint });
     const places = count(kPlaces);
     return {
       rows: [
         {
           items: [
             {
-              kind: "arrows", name: "Query and key, before (faint) and after their turns", most: 1.1,
-              arrows: [arrow("q", kQuery, true), arrow("k", kKey, true), arrow(`q at ${query}`, given(turnedQueries[query])), arrow(`k at ${key}`, given(turnedKeys[key]))],
+              kind: "plane", name: "Query and key, before (faint) and after their turns", from: -1, to: 1,
+              marks: [
+                arrow("q", kQuery, 0, true), arrow("k", kKey, 1, true),
+                arrow(`q at ${query}`, given(turnedQueries[query]), 0), arrow(`k at ${key}`, given(turnedKeys[key]), 1),
+              ],
             },
             table({ ...matrix("score of the query at i and the key at j", places, places, scores.flat()), digits: 2 }, { marked: { row: query, col: key } }),
           ],
