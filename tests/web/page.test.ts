@@ -60,7 +60,7 @@ test("the first maps need at most 90 kB of scripts, styles and HTML, compressed 
   const isLater = (path: string): boolean => /\/(names|warm-up)-/.test(path);
   const first = new Set(paths.filter((path) => /(\.js|\.css|\/)$/.test(path) && !isLater(path)));
   await page.close();
-  expect([...first].filter((path) => /\/(page|worker|style)-/.test(path))).toHaveLength(3);
+  expect([...first].filter((path) => /\/(page|worker)-|\.css$/.test(path))).toHaveLength(3);
   const bytes = [...first].map((path) => {
     const file = join(root, "dist/site", path.endsWith("/") ? "index.html" : path);
     return brotliCompressSync(readFileSync(file)).length;
