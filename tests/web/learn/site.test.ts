@@ -119,6 +119,16 @@ describe.each(kChapters)("the chapter %s", (chapter) => {
   });
 });
 
+test.each(["learn/", "learn/rows/"])("%s fits a phone, and axe finds nothing", async (path) => {
+  for (const view of [{ width: 1280, height: 900 }, { ...phone, scheme: "dark" } as const]) {
+    const { page, faults } = await open(browser, `${site.url}${path}`, view, false);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(view.width);
+    expect(await axe(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await page.close();
+  }
+});
+
 /** The engine of Node and that of the page may differ in the last digit that is printed. */
 function expectAlike(alive: string, standing: string, where: string): void {
   if (alive === standing) return;
