@@ -87,6 +87,7 @@ test("a reader's changes are told once each, bubble, and cross shadow roots", as
   await page.keyboard.press("Enter");
   await page.keyboard.press("s");
   await page.click("#map >>> [part=settings] summary");
+  await seen(page, "#map >>> [part=settings] select"); // its code comes when it is opened
   await page.select("#map >>> [part=settings] select", "row");
   await page.click("#map >>> [part=tab] ::-p-text(Lines)");
   expect(await log(page)).toEqual([
