@@ -51,7 +51,7 @@ async function chapter(page) {
     const field = root.querySelector("td input");
     const weight = () => root.querySelector('table[data-matrix="weights"] td[data-row]').textContent;
     const times = [];
-    for (let step = 0; step < 40; ++step) {
+    for (let step = 1; step <= 40; ++step) {
       const before = weight();
       field.value = String(2 - step / 10);
       const start = performance.now();
