@@ -225,7 +225,7 @@ export function cellColors(page: Page | Frame, map: string, rows: number, cols: 
   );
 }
 
-/** What axe looks at: one element with all that is in it, and which of its rules. */
+/** A part of a page for axe: one element with all that is in it, and the rules that are asked. */
 interface AxeOptions {
   within?: string;
   rules?: NonNullable<import("axe-core").RunOptions["rules"]>;

@@ -10,7 +10,7 @@ export function builtIn(engine: LessonEngine, name: BuiltInModel): Promise<Async
   kLoaded.set(engine, models);
   const known = models.get(name);
   if (known) return known;
-  // What a model of an engine without a worker returns at once can be awaited as well.
+  // An engine without a worker returns a model whose results can be awaited as well.
   const loading = (engine as AsyncEngine).loadModel(name);
   models.set(name, loading);
   // A model that did not come may come the next time.

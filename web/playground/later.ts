@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a reader may want next, whose code is loaded once the first maps are drawn. What fails is tried again when it is wanted. */
+/** Code that a reader may want next is loaded once the first maps are drawn. If that fails, it is tried again when it is wanted. */
 import "../maps/changes.js";
 import "../maps/characters.js";
 import { kViews } from "../views/computed.js";

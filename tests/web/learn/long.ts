@@ -19,7 +19,7 @@ function attend(scores: readonly number[]): number[] {
   return [0, 1].map((col) => dot(weights, kValues.map((value) => value[col] ?? NaN)));
 }
 
-/** What is kept after the first keys. */
+/** The numbers that are kept after the first keys. */
 function kept(scores: readonly number[], before: number): number[] {
   const maximum = Math.max(...scores);
   const correction = before === 0 ? 0 : Math.exp(Math.max(...scores.slice(0, before)) - maximum);

@@ -39,7 +39,7 @@ const plain = (markdown: string): string => marked.parse(markdown, { async: fals
   .replaceAll("&amp;", "&").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", "“").replaceAll("&#39;", "’")
   .replaceAll(kFormula, "it");
 
-/** What is wrong with a text, in words, each with the place where it stands. */
+/** The faults of a text in words, each with the place where it stands. */
 async function findings(text: string): Promise<string[]> {
   const lines = text.split("\n");
   return (await checker.process(text)).messages.map((message) => `${String(message)}: ${lines[(message.line ?? 1) - 1] ?? ""}`);

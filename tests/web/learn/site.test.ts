@@ -45,7 +45,7 @@ async function enliven(page: Page): Promise<void> {
 const tablesOf = (page: Page): Promise<Record<string, string[]>> => page.evaluate(() =>
   Object.fromEntries([...document.querySelectorAll("attention-lesson")].map((lesson) => {
     const found = (lesson.shadowRoot ?? lesson).querySelectorAll<HTMLElement>("table.matrix td[data-row], .says li");
-    // What stands for a live map is no part of the live figure.
+    // A table that stands for a live map is no part of the live figure.
     const cells = [...found].filter((cell) => cell.closest(".stand") === null);
     return [lesson.getAttribute("name") ?? "", cells.map((cell) => cell.querySelector("input")?.value ?? cell.textContent ?? "")];
   })));
@@ -70,7 +70,7 @@ test("all links of the site lead somewhere", async () => {
   for (const [path, hashes] of [...targets].filter(([name]) => !name.endsWith(" ids"))) {
     expect((await fetch(new URL(path, site.url))).status, path).toBe(200);
     const ids = targets.get(`${path} ids`);
-    // What Explore's address holds is a state, and not the name of a place.
+    // Explore's address holds a state, and not the name of a place.
     if (path !== "/") for (const hash of hashes) if (hash !== "") expect(ids?.has(hash), `${path}#${hash}`).toBe(true);
   }
   await page.close();

@@ -11,9 +11,9 @@ const kEnd = "</s>";
 export interface Translation {
   /** The English tokens that the encoder read. */
   readonly source: readonly string[];
-  /** What the decoder read: a start token, and then what it wrote itself. */
+  /** The tokens that the decoder read: a start token, and then those that it wrote itself. */
   readonly target: readonly string[];
-  /** What each row of the decoder wrote: the target one token further on. */
+  /** The token that each row of the decoder wrote: the target one token further on. */
   readonly written: readonly string[];
   map(attention: "encoder" | "decoder" | "cross", layer: number, head: number): Promise<number[][]>;
 }

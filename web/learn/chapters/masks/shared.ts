@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What several lessons about masks have in common. */
+/** Parts that several lessons about masks have in common. */
 import { count, sum } from "../../experiments/numbers.js";
 
 export const kWords = ["cat", "sat", "on", "mat"];

@@ -5,7 +5,7 @@
  */
 import { given, rows, tensor, type LessonEngine } from "../numbers.js";
 
-/** What is kept after a block. */
+/** The numbers that are kept after a block. */
 export interface Running {
   readonly maximum: number;
   /** The factor e^(old maximum − new maximum), by which all that was summed before shrinks; 0 for the first block. */

@@ -5,7 +5,7 @@ import { table, type Row } from "../../../scene.js";
 
 const kTokens = ["two", "cats", "sleep"];
 const kTraits = ["noun", "plural", "animal"];
-/** What each head's values read off a token. */
+/** The number that each head's values read off a token. */
 const kReads = ["plural", "animal"] as const;
 
 export default lesson({

@@ -9,7 +9,7 @@ const [kWidth, kHeads] = [8, 2];
 const kOwn = kWidth / kHeads;
 
 interface Cut {
-  /** How far apart in memory neighbours are along each of [heads, tokens, width]. */
+  /** The distance in memory of neighbours along each of [heads, tokens, width]. */
   readonly strides: readonly [number, number, number];
 }
 

@@ -11,7 +11,7 @@ const kChanges = {
 
 interface Moved {
   readonly tokens: readonly string[];
-  /** How far the vector of each token has moved, as a share of its length. */
+  /** The distance that the vector of each token has moved, as a share of its length. */
   readonly distances: readonly number[];
 }
 

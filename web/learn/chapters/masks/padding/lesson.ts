@@ -18,7 +18,7 @@ interface Flags {
 const draw = new Draw(11);
 const square = (width: number): number[][] => draw.rows(width, width, 1 / Math.sqrt(width));
 const state = layerState(square(kWidth), square(kWidth), square(kWidth), square(kWidth));
-// What stands in padding is arbitrary. It is large here, so that a leak would show.
+// Padding may hold any numbers. They are large here, so that a leak would show.
 const batch = isPadding.map((row) => row.map((one) => given(draw.rows(1, kWidth, one ? 3 : 1)[0])));
 
 /** The sizes of the documents' example: 4 sentences of up to 16 tokens, 128 wide, 8 heads. */

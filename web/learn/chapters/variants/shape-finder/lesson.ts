@@ -24,7 +24,7 @@ const isMoon = (pixel: number): boolean => {
   return blue > 1.5 * green && red > 1.2 * green;
 };
 
-/** Whether the moon covers at least half of each patch. */
+/** True for each patch of which the moon covers at least half. */
 const kOnMoon = count(kAcross ** 2).map((_, patch) => {
   const [top, left] = [Math.floor(patch / kAcross) * kPatch, (patch % kAcross) * kPatch];
   const pixels = count(kPatch ** 2).map((__, index) =>
