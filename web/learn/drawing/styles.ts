@@ -571,6 +571,11 @@ export const figureStyles = (): CSSResult => css`
       display: none;
     }
   }
+  @media print {
+    .figure .sum {
+      display: none;
+    }
+  }
   @media (pointer: coarse) {
     .sentence button,
     .question button,
