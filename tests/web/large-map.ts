@@ -83,7 +83,10 @@ async function expectHover(page: Page, { cell, row, col, left, top }: Seen): Pro
   expect(words).toContain(value !== 0 && value < 1e-3 ? value.toExponential(3) : value.toFixed(4));
 }
 
-/** Sets a map of a million cells in the page's element, and looks at it from near, since its blocks are hardly larger than a pixel when all of it is seen. */
+/**
+ * Sets a map of a million cells in the page's element, and looks at it from near: when all of it is seen, its blocks are
+ * hardly larger than a pixel.
+ */
 export async function expectLargeMap(page: Page, allowed = 0): Promise<void> {
   await page.evaluate(async (length) => {
     const data = Float32Array.from({ length: length * length }, (_, index) => ((index * 2654435761) % 1000) / 1000);
