@@ -75,11 +75,6 @@ export class AttentionLesson extends LitElement {
     if (changed.has("name") && changed.get("name") && this.#lesson) void this.#start();
   }
 
-  /** The numbers that are shown: each matrix by its name, row by row. */
-  get scene(): Scene | undefined {
-    return this.#scene;
-  }
-
   /** The part of Explore's address behind `#` that shows the same there, for lessons that have one. */
   get explore(): string | undefined {
     return this.#lesson?.explore?.(this.#values);

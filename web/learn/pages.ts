@@ -49,7 +49,7 @@ function page(title: string, description: string, up: string, body: string, scri
     <a class="skip" href="#main">To the text</a>
     <header>
       <p class="brand">headlens</p>
-      <nav aria-label="Pages"><a href="${up}">Explore</a> <a href="${up}learn/" ${up === "../" ? 'aria-current="page"' : ""}>Learn</a> <a href="${up}bench/">Bench</a></nav>
+      <nav aria-label="Pages"><a href="${up}">Explore</a> <a href="${up}learn/" aria-current="${up === "../" ? "page" : "true"}">Learn</a> <a href="${up}bench/">Bench</a></nav>
     </header>
 ${body}
   </body>

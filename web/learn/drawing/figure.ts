@@ -6,7 +6,7 @@
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { symbols } from "../../views/matrix-table.js";
-import type { Cells, Lesson, Question } from "../lesson.js";
+import type { Lesson, Question } from "../lesson.js";
 import type { Item, Row } from "../scene.js";
 import { drawControls } from "./controls.js";
 import { drawBars, drawCurve, drawNote, drawSentence, drawShape, drawView } from "./items.js";
@@ -52,7 +52,7 @@ function drawItem(item: Item, { controls }: Lesson, look: Look, hands: Hands): T
   switch (item.kind) {
     case "table": {
       const control = item.control === undefined ? undefined : controls[item.control];
-      return drawTable(item, look, hands, control?.kind === "cells" ? (control satisfies Cells) : undefined);
+      return drawTable(item, look, hands, control?.kind === "cells" ? control : undefined);
     }
     case "sentence": return drawSentence(item, look, hands);
     case "bars": return drawBars(item);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Runnable versions of the tutorials. Each lesson runs the engine and returns plain data that a page can draw. */
+/** Experiments that lessons show, and that are tested without a page. Each runs the engine and returns plain data. */
 export type { Figure, Findings, LessonEngine, Matrix, Observation } from "./numbers.js";
 export { orderBlindness, type OrderOptions } from "./order-blindness.js";
 export { orientation, type OrientationOptions } from "./orientation.js";
