@@ -24,7 +24,7 @@ const numbersIn = (text: string): number[] =>
 const folders = readdirSync(join(kRoot, "web/learn/chapters"), { recursive: true, encoding: "utf8" })
   .filter((path) => basename(path) === "example.py").map((path) => join("web/learn/chapters", dirname(path))).sort();
 if (!existsSync(kExamples)) throw new Error(`${kExamples} is not there: cmake --build --preset native`);
-const inCpp = Object.fromEntries(execFileSync(kExamples, { encoding: "utf8" }).split("\n== ").slice(1).map((part) => {
+const inCpp = Object.fromEntries(execFileSync(kExamples, { cwd: kRoot, encoding: "utf8" }).split("\n== ").slice(1).map((part) => {
   const [name = "", ...lines] = part.split("\n");
   return [name, lines.join("\n")];
 }));
@@ -41,7 +41,7 @@ test("every lesson with code has it in three languages, and its PyTorch code is 
 
 test.each(folders)("%s: JavaScript and C++ print what PyTorch prints", (folder) => {
   const expected = numbersIn(golden[basename(folder)]?.printed.join("\n") ?? "");
-  const javascript = execFileSync(process.execPath, [join(kRoot, folder, "example.js")], { encoding: "utf8" });
+  const javascript = execFileSync(process.execPath, [join(kRoot, folder, "example.js")], { cwd: kRoot, encoding: "utf8" });
   expect(expected.length).toBeGreaterThan(0);
   for (const [language, printed] of [["JavaScript", javascript], ["C++", inCpp[basename(folder)] ?? ""]] as const) {
     const numbers = numbersIn(printed);

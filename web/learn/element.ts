@@ -10,7 +10,7 @@ import { findLesson } from "./book.js";
 import { drawFigure } from "./drawing/figure.js";
 import type { Hands, Lit } from "./drawing/look.js";
 import { figureStyles, kHostStyles } from "./drawing/styles.js";
-import { firstValues, readValue, written, type Lesson, type Scene, type Value, type Values } from "./lesson.js";
+import { exploreAddress, firstValues, readValue, written, type Lesson, type Scene, type Value, type Values } from "./lesson.js";
 
 /** Tells of the state of a lesson after a reader has changed it, by the names of the controls that are not at their start. */
 export interface LessonChange {
@@ -77,7 +77,7 @@ export class AttentionLesson extends LitElement {
 
   /** The part of Explore's address behind `#` that shows the same there, for lessons that have one. */
   get explore(): string | undefined {
-    return this.#lesson?.explore?.(this.#values);
+    return this.#lesson && exploreAddress(this.#lesson, this.#values);
   }
 
   /** Changes what a control says, as a reader does. */

@@ -4,6 +4,7 @@
  * controls that confirm or break it. This file says what a lesson consists of; its prose is in `prose.md` beside it.
  */
 import type { LessonEngine, Observation } from "./experiments/numbers.js";
+import { writeState, type State } from "../state/state.js";
 import type { Row } from "./scene.js";
 
 /** A number between two ends. */
@@ -101,8 +102,10 @@ export interface Lesson<C extends Controls = Controls> {
   /** A formula, in which the names of matrices of the figure stand in braces: "weights = softmax({Q} · {Kᵀ})". */
   readonly formula?: string;
   run(engine: LessonEngine, values: Values<C>): Promise<Scene>;
-  /** The part of Explore's address behind `#` that shows the same there. */
-  explore?(values: Values<C>): string;
+  /** The state of Explore that shows the same there, or the same point on a head of a trained model. */
+  explore?(values: Values<C>): Partial<State>;
+  /** Says what stands there when it is not the figure's own: "Sparsemax on trained heads". */
+  readonly exploreShows?: string;
 }
 
 /** Keeps the types of the controls for `run`, and forgets them for the book, which holds lessons of all kinds. */
@@ -110,6 +113,12 @@ export const lesson = <const C extends Controls>(content: Lesson<C>): Lesson => 
 
 export const firstValues = (controls: Controls): Values =>
   Object.fromEntries(Object.entries(controls).map(([name, { value }]) => [name, value]));
+
+/** The part of Explore's address behind `#` that a lesson leads to, or undefined for lessons that have none. */
+export function exploreAddress(lesson: Lesson, values: Values): string | undefined {
+  const state = lesson.explore?.(values);
+  return state && writeState(state).toString();
+}
 
 /** Writes a value as it stands in attributes and addresses. Rows of cells are separated by semicolons. */
 export const written = (value: Value): string =>

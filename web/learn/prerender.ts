@@ -12,7 +12,7 @@ import { kBook, type Chapter } from "./book.js";
 import { drawFigure } from "./drawing/figure.js";
 import { kNoHands } from "./drawing/look.js";
 import { figureStyles } from "./drawing/styles.js";
-import { firstValues, type Lesson } from "./lesson.js";
+import { exploreAddress, firstValues, type Lesson } from "./lesson.js";
 import { chapterPage, contentsPage, rowsPage, type TaughtRows, type Told } from "./pages.js";
 
 const kSources = "web/learn/chapters";
@@ -38,7 +38,7 @@ async function tell(engine: Engine, chapter: Chapter, name: string): Promise<Tol
   return {
     name, lesson, figure: await standing(engine, lesson), prose: await prose(`${folder}/prose.md`),
     code: { JavaScript: javascript, "C++": cpp, PyTorch: pytorch },
-    explore: lesson.explore?.(firstValues(lesson.controls)),
+    explore: exploreAddress(lesson, firstValues(lesson.controls)),
   };
 }
 

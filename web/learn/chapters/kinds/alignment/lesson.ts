@@ -44,8 +44,8 @@ export default lesson({
       };
     });
   },
-  explore: ({ english }) => new URLSearchParams({
+  explore: ({ english }) => ({
     model: "tiny-translator", source: english, ...(english === kFirst ? { text: "le cheval rouge ne dort pas" } : {}),
-    attention: "cross", layer: String(kLayer), head: String(kHead), view: "map",
-  }).toString(),
+    attention: "cross", layer: kLayer, head: kHead, view: "map",
+  }),
 });

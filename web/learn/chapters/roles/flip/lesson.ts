@@ -3,7 +3,6 @@ import type { BuiltInModel, MetricName } from "headlens";
 import { given, map, observe, percent, shown } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { builtIn } from "../../../models.js";
-import { writeState } from "../../../../state/state.js";
 import { largestAt, readable, readText, score, sentence, thresholdOf, wordOf } from "../reading.js";
 
 interface Head {
@@ -86,6 +85,6 @@ export default lesson({
   },
   explore({ head: name, query, text }) {
     const { model, layer, head }: Head = kHeads[name];
-    return writeState({ model, layer, head, text, query: String(query), view: "map" }).toString();
+    return { model, layer, head, text, query: String(query), view: "map" };
   },
 });

@@ -4,7 +4,6 @@ import { count, Draw, given, map, observe, shown, type LessonEngine } from "../.
 import { lesson } from "../../../lesson.js";
 import { builtIn } from "../../../models.js";
 import { table } from "../../../scene.js";
-import { writeState } from "../../../../state/state.js";
 import { largestAt, readText, sentence, thresholdOf } from "../reading.js";
 
 const kMetrics = ["induction", "previous", "next", "duplicate", "sink", "entropyNormalized"] as const satisfies readonly MetricName[];
@@ -128,5 +127,5 @@ export default lesson({
       ],
     };
   },
-  explore: ({ model }) => writeState({ model, text: "One two three. One two three.", view: "grid" }).toString(),
+  explore: ({ model }) => ({ model, text: "One two three. One two three.", view: "grid" }),
 });

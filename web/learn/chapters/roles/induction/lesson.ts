@@ -2,7 +2,6 @@
 import { count, given, observe, percent, shown } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { builtIn } from "../../../models.js";
-import { writeState } from "../../../../state/state.js";
 import { largestAt, layerHeads, readText, score, sentence, wordOf } from "../reading.js";
 
 const [kLayer, kHeads, kLayers] = [1, 8, 4];
@@ -66,7 +65,7 @@ export default lesson({
       ],
     };
   },
-  explore: ({ words, query, head, silent }) => writeState({
+  explore: ({ words, query, head, silent }) => ({
     text: twice(words), layer: kLayer, head, query: String(query), view: "map", ablate: silent ? `${kPrevious.layer}.${kPrevious.head}` : "",
-  }).toString(),
+  }),
 });

@@ -2,7 +2,6 @@
 import { count, given, mean, observe, percent, shown } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { builtIn } from "../../../models.js";
-import { writeState } from "../../../../state/state.js";
 import { largestAt, layerHeads, readText, score, sentence, thresholdOf, wordOf, type Read } from "../reading.js";
 
 const kLayer = 1;
@@ -66,7 +65,7 @@ export default lesson({
     };
   },
   explore: ({ text, query, head }) =>
-    writeState({ text: kTexts[text], layer: kLayer, head, query: String(query), view: "map" }).toString(),
+    ({ text: kTexts[text], layer: kLayer, head, query: String(query), view: "map" }),
 });
 
 /** ‖v‖ of each token in one head of values [G, S, d]. */

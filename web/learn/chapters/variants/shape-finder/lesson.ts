@@ -91,5 +91,5 @@ export default lesson({
       ],
     };
   },
-  explore: ({ layer, head }) => `model=tiny-vit&layer=${layer}&head=${head}`,
+  explore: ({ layer, head }) => ({ model: "tiny-vit", layer, head }),
 });

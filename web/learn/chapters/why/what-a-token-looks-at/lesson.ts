@@ -61,6 +61,6 @@ export default lesson({
   },
   explore: ({ text, head, token }) => {
     const [layer, index] = placeOf(head);
-    return new URLSearchParams({ text, view: "map", layer: String(layer), head: String(index), query: String(token) }).toString();
+    return { text, view: "map", layer, head: index, query: String(token) };
   },
 });
