@@ -117,7 +117,8 @@ export const firstValues = (controls: Controls): Values =>
 /** The part of Explore's address behind `#` that a lesson leads to, or undefined for lessons that have none. */
 export function exploreAddress(lesson: Lesson, values: Values): string | undefined {
   const state = lesson.explore?.(values);
-  return state && writeState(state).toString();
+  // All that the lesson names is written, since the page does not open in the element's initial state.
+  return state && writeState(state, {}).toString();
 }
 
 /** Writes a value as it stands in attributes and addresses. Rows of cells are separated by semicolons. */

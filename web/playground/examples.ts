@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page can open with these: for each built-in model inputs in which one of its heads makes its point. */
 import type { State } from "../state/state.js";
-import { kUsual, opened } from "./usual.js";
+import { kUsual, kUsualPicture, opened } from "./usual.js";
 
 export interface Example {
   readonly title: string;
@@ -36,8 +36,7 @@ export const kExamples: readonly Example[] = [
     text: "le petit chat ne mange pas le poisson noir.", attention: "cross", layer: 1, head: 0, query: "8", key: "7",
   }),
   of("The patches of a triangle", {
-    model: "tiny-vit", image: new URL("./pictures/triangle.png", import.meta.url).href, view: "picture", layer: 1, head: 2,
-    query: "0",
+    model: "tiny-vit", image: kUsualPicture, view: "picture", layer: 1, head: 2, query: "0",
   }),
   of("The patches of an arrow", {
     model: "tiny-vit", image: new URL("./pictures/arrow.png", import.meta.url).href, view: "picture", layer: 1, head: 2,

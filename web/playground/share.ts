@@ -2,7 +2,7 @@
 /** The page's address holds all that a reader chose, and goes back with the browser. */
 import { readAddress, writeAddress } from "../state/address.js";
 import type { State } from "../state/state.js";
-import { kUsual } from "./usual.js";
+import { kUsual, kUsualPicture } from "./usual.js";
 
 /** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
 const kDelay = 250;
@@ -18,7 +18,8 @@ const isFlowing = (changed: readonly string[]): boolean =>
 
 /** An address need not say this: the state that the page opens in, whose pins belong to its own text only. */
 function usualOf({ text = kUsual.text, model = kUsual.model }: Partial<State>): Readonly<State> {
-  return text === kUsual.text && model === kUsual.model ? kUsual : { ...kUsual, query: "", key: "" };
+  if (text === kUsual.text && model === kUsual.model) return kUsual;
+  return { ...kUsual, query: "", key: "", image: model === "tiny-vit" ? kUsualPicture : "" };
 }
 
 export class Shared {
@@ -35,7 +36,8 @@ export class Shared {
     const { state, text, needs } = readAddress(location.hash);
     text?.then(later, (error: unknown) => this.say(String(error)));
     if (needs.length > 0) this.say(`This address could not hold the ${needs.join(" and the ")}. Please give it once more.`);
-    return { ...usualOf(text ? { ...state, text: "" } : state), ...state };
+    const usual = usualOf(text ? { ...state, text: "" } : state);
+    return { ...usual, ...(needs.includes("image") && { image: "" }), ...state };
   }
 
   /** Writes what changed into the address: as a step to go back to, unless it is one of a row of changes. */

@@ -4,6 +4,9 @@ import { kInitial, type State } from "../state/state.js";
 /** Returns the whole state of an example, which opens as a map. */
 export const opened = (state: Partial<State>): State => ({ ...kInitial, view: "map", ...state });
 
+/** The picture that a model of the page looks at when none is named. */
+export const kUsualPicture = new URL("./pictures/triangle.png", import.meta.url).href;
+
 /** The state that the page opens in, and from which an address says what differs. */
 export const kUsual: Readonly<State> = opened({
   text: "The queen saw the king and she laughed.", layer: 3, head: 4, query: "6", key: "2",

@@ -181,7 +181,7 @@ function writeField<Name extends keyof State>(name: Name, value: State[Name]): s
 }
 
 /** Writes the parts of a state that differ from `usual`. */
-export function writeState(state: Partial<State>, usual: Readonly<State> = kInitial): URLSearchParams {
+export function writeState(state: Partial<State>, usual: Readonly<Partial<State>> = kInitial): URLSearchParams {
   const parameters = new URLSearchParams();
   for (const name of kNames) {
     const value = state[name];

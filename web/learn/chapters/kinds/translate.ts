@@ -8,6 +8,15 @@ import { builtIn } from "../../models.js";
 const kMost = 24;
 const kEnd = "</s>";
 
+/** What the translator makes of some sentences, for those who need it before it has run. */
+export const kFrench: Readonly<Record<string, string>> = {
+  "the red horse does not sleep": "le cheval rouge ne dort pas",
+  "the king's cat never sleeps": "le chat du roi ne dort jamais",
+  "i see the small girl": "je vois la petite fille",
+  "the cat sees a red house": "le chat voit une maison rouge",
+  "she does not like the white cat": "elle n'aime pas le chat blanc",
+};
+
 export interface Translation {
   /** The English tokens that the encoder read. */
   readonly source: readonly string[];

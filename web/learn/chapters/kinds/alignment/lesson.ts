@@ -2,7 +2,7 @@
 import { given, map, observe, percent } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
-import { strongest, translated } from "../translate.js";
+import { kFrench, strongest, translated } from "../translate.js";
 
 const [kLayer, kHead] = [1, 0];
 const kFirst = "the red horse does not sleep";
@@ -21,6 +21,7 @@ export default lesson({
     right: 1,
     because: "“du” means “of the”, and that is what “'s” stands for; its place in the sentence does not matter. Type the sentence and click “du”.",
   },
+  formula: "{weights} = softmax(Q of the French · Kᵀ of the English ÷ √d)",
   async run(engine, { english, word }) {
     return translated(engine, english, async (translation) => {
       const { source, written } = translation;
@@ -44,8 +45,10 @@ export default lesson({
       };
     });
   },
-  explore: ({ english }) => ({
-    model: "tiny-translator", source: english, ...(english === kFirst ? { text: "le cheval rouge ne dort pas" } : {}),
-    attention: "cross", layer: kLayer, head: kHead, view: "map",
-  }),
+  explore({ english, word }) {
+    // Explore does not translate: a reader writes what is not known here, word by word.
+    const { [english]: text = "" } = kFrench;
+    const query = text === "" ? "0" : String(word);
+    return { model: "tiny-translator", source: english, text, attention: "cross", layer: kLayer, head: kHead, query, view: "map" };
+  },
 });

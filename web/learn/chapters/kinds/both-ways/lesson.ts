@@ -8,6 +8,10 @@ const kSentence = ["The", "cat", "sat", "on", "the", "mat"];
 const kChanges = {
   1: ["cat → dog", "dog"], 2: ["sat → stood", "stood"], 3: ["on → near", "near"], 5: ["mat → chair", "chair"],
 } as const;
+type Place = keyof typeof kChanges;
+
+const replaced = (place: Place): string[] =>
+  kSentence.map((token, index) => (index === place ? kChanges[place][1] : token));
 
 interface Moved {
   readonly tokens: readonly string[];
@@ -52,10 +56,10 @@ export default lesson({
     right: 1,
     because: "Every later token may look back at it, directly or through others. Choose cat → dog: only what stands before it has a bar of 0.",
   },
+  formula: "moved = |vector after − vector before| ÷ |vector before|",
   async run(engine, { word, layer }) {
-    const place = Number(word) as keyof typeof kChanges;
-    const other = kSentence.map((token, index) => (index === place ? kChanges[place][1] : token));
-    const texts = [kSentence.join(" "), other.join(" ")];
+    const place = Number(word) as Place;
+    const texts = [kSentence.join(" "), replaced(place).join(" ")];
     const [decoder, encoder] = [await moved(engine, "tiny", texts, layer), await moved(engine, "tiny-bert", texts, layer)];
     // Both models put one token before the sentence.
     const before = decoder.distances.slice(0, place + 1);
@@ -71,4 +75,8 @@ export default lesson({
       ],
     };
   },
+  explore: ({ word, layer }) => ({
+    text: kSentence.join(" "), compareText: replaced(Number(word) as Place).join(" "), layer: Math.min(layer, 3), head: 4, view: "compare",
+  }),
+  exploreShows: "A decoder’s maps of both sentences",
 });

@@ -74,4 +74,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ layer: 3, head: 4, query: "6", key: "2", view: "why" }),
+  exploreShows: "What feed-forward blocks add to a head’s score",
 });

@@ -95,4 +95,9 @@ export default lesson({
       };
     });
   },
+  explore: ({ from }) => ({
+    model: "tiny-translator", source: "the king's cat never sleeps", text: "le chat du roi ne dort jamais",
+    attention: from === "other" ? "cross" : "decoder", layer: 1, head: 0, query: "3", view: "map",
+  }),
+  exploreShows: "A head of a trained translator",
 });

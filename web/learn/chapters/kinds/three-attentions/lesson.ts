@@ -3,7 +3,7 @@ import { map, observe } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table } from "../../../scene.js";
 import { later } from "../../masks/shared.js";
-import { translated } from "../translate.js";
+import { kFrench, translated } from "../translate.js";
 
 const kSentences = {
   cat: "the king's cat never sleeps", girl: "i see the small girl", house: "the cat sees a red house",
@@ -24,6 +24,7 @@ export default lesson({
     right: 1,
     because: "Only the decoder’s own attention has the causal mask: its later words do not exist yet. The English sentence is there as a whole, so every query may see all of it. Try any head.",
   },
+  formula: "{encoder} = softmax(Q_en · K_enᵀ ÷ √d), {decoder} = softmax(Q_fr · K_frᵀ ÷ √d + mask), {cross} = softmax(Q_fr · K_enᵀ ÷ √d)",
   async run(engine, { sentence, layer, head }) {
     return translated(engine, kSentences[sentence], async (translation) => {
       const { source, target } = translation;
@@ -59,4 +60,9 @@ export default lesson({
       };
     });
   },
+  explore({ sentence, layer, head }) {
+    const source = kSentences[sentence];
+    return { model: "tiny-translator", source, text: kFrench[source] ?? "", attention: "cross", layer, head, view: "map" };
+  },
+  exploreShows: "The cross-attention of this head",
 });

@@ -85,6 +85,6 @@ export default lesson({
   },
   explore({ head: name, query, text }) {
     const { model, layer, head }: Head = kHeads[name];
-    return { model, layer, head, text, query: String(query), view: "map" };
+    return { model, layer, head, text, query: String(query), key: "", view: "map" };
   },
 });

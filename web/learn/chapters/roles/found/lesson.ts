@@ -91,6 +91,7 @@ export default lesson({
     right: 1,
     because: "What a head does does not hang on the words. Move the draw: all tokens are others, and the dark cells stay where they are.",
   },
+  formula: "induction = mean of A[i, i − n + 1] over the second copy, previous = mean of A[i, i − 1] over all rows",
   async run(engine, { model: name, metric, seed }) {
     const model = await builtIn(engine, name);
     const { inputs, scores } = await probeOf(engine, model, name, seed);
@@ -127,5 +128,8 @@ export default lesson({
       ],
     };
   },
-  explore: ({ model }) => ({ model, text: "One two three. One two three.", view: "grid" }),
+  explore: ({ model }) => ({
+    model, text: "One two three. One two three.", ...(model === "tiny" ? { layer: 1, head: 2 } : { layer: 0, head: 0 }), view: "finder",
+  }),
+  exploreShows: "All heads, measured on a text that repeats",
 });

@@ -25,6 +25,7 @@ export default lesson({
     right: 1,
     because: "The head looks for repeats, and there are none. What it writes is weight times value, and the value of <s> is short, and the same before every text. Choose the other text: now the head has work to do.",
   },
+  formula: "what a token takes from the head = Σ weight · value, where Σ weight = 1",
   async run(engine, { text: name, query: asked, head }) {
     const model = await builtIn(engine, "tiny");
     const text = kTexts[name];
@@ -65,7 +66,7 @@ export default lesson({
     };
   },
   explore: ({ text, query, head }) =>
-    ({ text: kTexts[text], layer: kLayer, head, query: String(query), view: "map" }),
+    ({ text: kTexts[text], layer: kLayer, head, query: String(query), key: "", view: "map" }),
 });
 
 /** ‖v‖ of each token in one head of values [G, S, d]. */

@@ -38,4 +38,6 @@ export default lesson({
       says: observations,
     };
   },
+  explore: () => ({ normalizer: "sparsemax", layer: 3, head: 1, query: "6", key: "", view: "map" }),
+  exploreShows: "Sparsemax on trained heads",
 });

@@ -24,6 +24,7 @@ export default lesson({
     right: 3,
     because: "Half as wide and half as high makes four times as many patches, and each looks at four times as many. Change the size of the patches and read the table.",
   },
+  formula: "tokens = (32 ÷ pixels across a patch)², weights = tokens²",
   async run(engine, { size, place }) {
     const across = kTwoSquares.width / size;
     const query = Math.min(Math.floor((place / 100) * across ** 2), across ** 2 - 1);
@@ -43,4 +44,10 @@ export default lesson({
       says: observations,
     };
   },
+  explore({ place }) {
+    const patches = 64;
+    const query = 1 + Math.min(Math.floor((place / 100) * patches), patches - 1); // CLS stands before the patches
+    return { model: "tiny-vit", layer: 1, head: 1, query: String(query), view: "picture" };
+  },
+  exploreShows: "A patch and its neighbours, in a trained model",
 });

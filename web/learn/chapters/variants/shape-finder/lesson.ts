@@ -91,5 +91,6 @@ export default lesson({
       ],
     };
   },
-  explore: ({ layer, head }) => ({ model: "tiny-vit", layer, head }),
+  explore: ({ layer, head, token }) => ({ model: "tiny-vit", layer, head, query: String(token), view: "picture" }),
+  exploreShows: "The same head on another picture",
 });

@@ -22,6 +22,7 @@ export default lesson({
     right: 1,
     because: "A row for each query, which is a word, and a column for each key, which is a patch. A row of 36 can be laid out as 6 × 6, as here.",
   },
+  formula: "weights = softmax(sharpness · words · coloursᵀ ÷ √3), {what words bring back} = weights · colours",
   async run(engine, { word, sharpness }) {
     const { matrices, observations } = await textAndImage(engine, { patch: kPatch, sharpness });
     const named = (name: string): Matrix => given(matrices.find((one) => one.name === name));
@@ -39,4 +40,6 @@ export default lesson({
       says: observations.filter(({ text }) => text.startsWith(`“${word}”`)),
     };
   },
+  explore: () => ({ model: "tiny-vit", layer: 1, head: 5, query: "0", view: "picture" }),
+  exploreShows: "A token that is no patch looks at a picture",
 });
