@@ -89,7 +89,7 @@ export default lesson({
     ask: "Other random tokens are drawn. What happens to the best head?",
     answers: ["another head wins each time", "the same head wins, or one that scores almost the same", "no head scores"],
     right: 1,
-    because: "What a head does does not hang on the words. Move the draw: all tokens are others, and the dark cells stay where they are.",
+    because: "Such a head goes by places and repeats, and by no word. Move the draw: all tokens are others, and the dark cells stay where they are.",
   },
   formula: "induction = mean of A[i, i − n + 1] over the second copy, previous = mean of A[i, i − 1] over all rows",
   async run(engine, { model: name, metric, seed }) {

@@ -8,7 +8,7 @@ const kKeys = ["the", "old", "cat", "sat", "down"];
 
 export default lesson({
   title: "Softmax is one choice of several",
-  claim: "Other functions than the softmax can give a key exactly nothing, or let the weights of a row sum to something else than 1.",
+  claim: "Other functions than the softmax can give a key exactly nothing, or let the weights of a row sum to something other than 1.",
   teaches: ["T3.8"],
   controls: {
     scores: { kind: "cells", label: "scores", min: -8, max: 8, step: 0.1, value: [[1.2, 1, 0.1, -0.5, -2]] },

@@ -10,7 +10,7 @@ const kAcross = kThreeSquares.width / kPatch;
 
 export default lesson({
   title: "Words look at a picture",
-  claim: "In cross-attention the queries are words and the keys are patches: each word has a map that is a picture.",
+  claim: "When the queries are words and the keys are patches, each word has a map that is a picture.",
   teaches: ["T3.8"],
   controls: {
     word: { kind: "choice", label: "word that looks", options: { red: "red", green: "green", blue: "blue" }, value: "red" },
