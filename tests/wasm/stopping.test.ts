@@ -30,7 +30,8 @@ describe.each([false, true])("worker: %s", (worker) => {
       const expected = await model.attend(kIds, options);
       const shares: number[] = [];
       const seen = await model.attend(kIds, { ...options, onProgress: (done) => shares.push(done) });
-      expect(shares.length).toBeGreaterThanOrEqual(12); // three steps of each layer
+      // There are three steps in each layer, and a worker tells of those that are some milliseconds apart.
+      expect(shares.length).toBeGreaterThanOrEqual(worker ? 1 : 12);
       expect(shares).toEqual([...new Set(shares)].sort((a, b) => a - b));
       expect(shares[0]).toBeGreaterThan(0);
       expect(shares.at(-1)).toBe(1);
@@ -107,7 +108,7 @@ describe.each([false, true])("worker: %s", (worker) => {
     const tiny = await mine.loadModel("tiny");
     let calls = 0;
     const run: Promise<Seen> = Promise.resolve(
-      tiny.attend(kIds, { onProgress: () => { if (++calls === 3) tiny.dispose(); } }));
+      tiny.attend(kIds, { onProgress: () => { if (++calls === 1) tiny.dispose(); } }));
     // A worker may be done before it hears of it, and what it made is gone then.
     await run.then((seen) => expectError(() => seen.map(0, 0), "disposed"), ({ code }: HeadlensError) => { expect(code).toBe("disposed"); });
     mine.dispose();

@@ -124,7 +124,7 @@ export interface Model extends Disposable {
   /**
    * Runs the model in turns, between which others have theirs, so that the page stays responsive and the run can be stopped. What it gives is the
    * same, bit for bit. When `signal` says so, it rejects with "aborted" within a fraction of a second, and all that it computed is released; what
-   * `onProgress` throws ends it in the same way.
+   * `onProgress` throws ends it in the same way. From a worker progress comes every few milliseconds, and that of a short run only once.
    * @example
    * const model = await engine.loadModel("tiny");
    * const shares = [];

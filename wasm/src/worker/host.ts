@@ -15,6 +15,9 @@ type Hosted = Disposable & { dispose(): void };
 
 type Method = (...args: readonly unknown[]) => unknown;
 
+/** A message costs both threads a fraction of a millisecond, so that progress is told no more often than this (milliseconds). */
+const kProgressMs = 8;
+
 const kDisposed = (): HeadlensError => new HeadlensError("disposed", "this object was disposed and cannot be used any more");
 
 function isKept(value: unknown): value is Kept {
@@ -92,7 +95,8 @@ export class Host {
       const object = this.#objects.get(id) as Readonly<Record<string, Method>> | undefined;
       if (!object) throw kDisposed();
       const found = args.map((argument) => this.#found(argument));
-      return object[method]?.(...(follow ? this.#following(call, found, follow.progress) : found));
+      if (!follow) return object[method]?.(...found);
+      return this.#follow(call, follow.progress, found, (...all) => object[method]?.(...all));
     };
     void this.#answer(call, run, id).finally(() => this.#followed.delete(call));
   }
@@ -112,13 +116,26 @@ export class Host {
     return object;
   }
 
-  /** Returns the arguments of a call that can be followed. */
-  #following(call: number, args: readonly unknown[], progress: boolean): unknown[] {
+  /** Runs a method that can be aborted and says how far it is. Its last argument are its options. */
+  async #follow(call: number, progress: boolean, args: readonly unknown[], run: Method): Promise<unknown> {
     const abort = new AbortController();
     this.#followed.set(call, abort);
-    const onProgress = (...numbers: readonly number[]): void => this.#reply({ call, progress: numbers }, []);
+    let toldAt = performance.now();
+    let untold: readonly number[] | undefined;
+    const tell = (): void => {
+      if (untold) this.#reply({ call, progress: untold }, []);
+      [untold, toldAt] = [undefined, performance.now()];
+    };
+    const onProgress = (...numbers: readonly number[]): void => {
+      untold = numbers;
+      if (performance.now() - toldAt >= kProgressMs) tell();
+    };
     const following: Following = { signal: abort.signal, ...(progress && { onProgress }) };
-    return [...args.slice(0, -1).map(withNames), { ...args.at(-1) as object, ...following }];
+    try {
+      return await run(...args.slice(0, -1).map(withNames), { ...args.at(-1) as object, ...following });
+    } finally {
+      tell();
+    }
   }
 
   /** Answers with what `run` gives or throws. `id` is the object that it was asked of, which may have grown. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * These messages go between a page and the engine in its worker. The caller numbers its calls, and each is answered once. A worker handles
- * messages in the order in which they come, and its messages about the progress of a call come before that call's answer.
+ * messages in the order in which they come, and its messages about the progress of a call, the last of which is always sent, come before that
+ * call's answer.
  */
 import type { OwnFile } from "../platform/own-files.js";
 import type { CarriedFiles, ThreadTask } from "../platform/platform.js";
