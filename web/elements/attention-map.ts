@@ -35,7 +35,7 @@ import { type Inputs as MapInputs, isGiven } from "./opening.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
 import { kAfter, kBefore } from "./styles.js";
-import { endsOf, kThemes, ThemeController } from "./theme.js";
+import { kThemes, ThemeController } from "./theme.js";
 import { allAtRest } from "./turns.js";
 import { Work } from "./work.js";
 
@@ -333,10 +333,7 @@ export class AttentionMap extends LitElement {
   }
 
   override willUpdate(): void {
-    const [theme, ends] = [this.#theme.of(this.theme), endsOf(this)];
-    const { theme: before, ends: endsBefore } = this.#colors;
-    const isSame = theme === before && JSON.stringify(ends) === JSON.stringify(endsBefore);
-    if (!isSame) this.#colors = { theme, ends };
+    this.#colors = this.#theme.of(this.theme);
   }
 
   override render(): TemplateResult {
