@@ -88,6 +88,7 @@ export interface View {
   height: number;
   scheme?: "light" | "dark";
   scale?: number;
+  touch?: boolean;
 }
 
 export const desktop: View = { width: 1440, height: 900 };
@@ -106,7 +107,8 @@ export async function open(browser: Browser, url: string, view: View = desktop, 
     faults.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.setViewport({ width: view.width, height: view.height, deviceScaleFactor: view.scale ?? 1 });
+  const { width, height, scale = 1, touch = false } = view;
+  await page.setViewport({ width, height, deviceScaleFactor: scale, hasTouch: touch });
   // Smooth scrolling is off, or elements would still move while the pointer goes to them.
   await page.emulateMediaFeatures([
     { name: "prefers-color-scheme", value: view.scheme ?? "light" },

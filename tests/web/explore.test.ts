@@ -231,3 +231,24 @@ test("nothing spills on a phone, in any view", async () => {
     expect(spill, name).toBeLessThanOrEqual(0);
   }
 });
+
+test("on a phone, a swipe goes to the next head, and one down scrolls", async () => {
+  const page = await openPage("", { ...phone, touch: true });
+  const head = await stateOf(page, "head");
+  const swipe = async (right: number, down: number): Promise<void> => {
+    const title = await seen(page, "#map >>> .title");
+    await title.scrollIntoView();
+    const { x, y } = await title.clickablePoint();
+    const touch = await page.touchscreen.touchStart(x, y);
+    await touch.move(x + right, y + down);
+    await new Promise((resolve) => setTimeout(resolve, 100)); // as long as a finger takes
+    await touch.end();
+    await drawn(page);
+  };
+  await swipe(-100, 5);
+  await has(page, "head", Number(head) + 1);
+  await swipe(100, 5);
+  await has(page, "head", head);
+  await swipe(-100, 80);
+  expect(await stateOf(page, "head")).toBe(head);
+});

@@ -10,7 +10,6 @@ import { headBar, onHeadKey, turn } from "./head-bar.js";
 import type { LaterStyles } from "./later-styles.js";
 import { hasArrays, type Inputs as MapInputs, isGiven } from "./opening.js";
 import type { PicturePlace } from "./picture-place.js";
-import { Swipes } from "./swipes.js";
 import { isFitting, type Work } from "./work.js";
 
 /** An element, as far as its frame is concerned. */
@@ -36,7 +35,15 @@ export class Frame {
   #menu: ExportMenu | undefined;
   #place: PicturePlace | undefined;
 
-  readonly #swipes = new Swipes((by) => this.#turn(by));
+  /** For the event touchstart. The page may scroll at once. */
+  readonly #onTouch = {
+    passive: true,
+    handleEvent: (event: TouchEvent): void => {
+      const [touches, path] = [[...event.touches], event.composedPath()];
+      const within = path.slice(0, path.indexOf(event.currentTarget as EventTarget));
+      void import("./swipes.js").then(({ followSwipe }) => { followSwipe(touches, within, (by) => this.#turn(by)); });
+    },
+  };
 
   constructor(private readonly of: Framed) {}
 
@@ -84,7 +91,7 @@ export class Frame {
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, host, maps);
     const bar = headBar(host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
     return html`
-      <div @keydown=${onKey} @touchstart=${this.#swipes.onStart} @touchend=${this.#swipes.onEnd}>
+      <div @keydown=${onKey} @touchstart=${this.#onTouch}>
         ${bar} ${changes} ${view} ${isFull ? this.#drawer(maps, kind.isShaped === true) : nothing}
       </div>
     `;
