@@ -56,4 +56,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ model: "tiny-bert", text: "the dog saw the cat", layer: 1, head: 4, query: "5", view: "map" }),
+  exploreShows: "A trained head whose scores are nearly equal",
 });

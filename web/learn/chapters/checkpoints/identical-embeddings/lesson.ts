@@ -6,6 +6,7 @@ import { table, type Row } from "../../../scene.js";
 
 const kWidth = 8;
 const kMostTokens = 7;
+const kSentence = "the dog saw the cat";
 
 /** The first pair of places that hold the same word. */
 function twins(tokens: readonly string[]): readonly [number, number] | undefined {
@@ -19,7 +20,7 @@ export default lesson({
   teaches: ["T3.7", "T3.6"],
   asksFirst: true,
   controls: {
-    sentence: { kind: "words", label: "a sentence, up to seven words", most: 48, value: "the dog saw the cat" },
+    sentence: { kind: "words", label: "a sentence, up to seven words", most: 48, value: kSentence },
   },
   question: {
     ask: "“the” stands first and fourth, and nothing tells positions. How do the two “the” differ after a layer with random weights?",
@@ -61,4 +62,8 @@ export default lesson({
       };
     });
   },
+  explore: ({ sentence }) => ({
+    model: "tiny-bert", text: sentence, layer: 0, head: 0, view: "lines", query: sentence === kSentence ? "1 4" : "",
+  }),
+  exploreShows: "The same words in a model with positions",
 });

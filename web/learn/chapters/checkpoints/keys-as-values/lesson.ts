@@ -61,4 +61,9 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({
+    model: "tiny-translator", source: "the king's cat never sleeps.", text: "le chat du roi ne dort jamais.",
+    attention: "cross", layer: 2, head: 4, query: "3", view: "effect",
+  }),
+  exploreShows: "A head that finds an English word and hands over a French one",
 });

@@ -54,4 +54,9 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({
+    model: "tiny-bert", text: "The lamp is on the road. The key is in the box. Where is the lamp?", textPair: "It is on the [MASK].",
+    layer: 2, head: 1, query: "25", view: "strips",
+  }),
+  exploreShows: "Two words that a trained head can hardly tell apart",
 });

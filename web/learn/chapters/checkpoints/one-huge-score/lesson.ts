@@ -54,4 +54,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ model: "tiny", text: "The queen saw the king and she laughed.", layer: 0, head: 5, query: "6", key: "5", view: "numbers" }),
+  exploreShows: "A real head’s scores and weights, in numbers",
 });

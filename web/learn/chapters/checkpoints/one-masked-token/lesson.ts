@@ -23,7 +23,7 @@ export default lesson({
     right: 2,
     because: "The hidden score becomes −∞ and drops out of the sum below the line. The three others are divided by a smaller sum, so all grow by the same factor. Hide another token to see another factor.",
   },
-  formula: "{output} = {weights} · {values}",
+  formula: "{weights} = softmax({scores}), {output} = {weights} · {values}",
   async run(engine, { hidden, values }) {
     const masked = kTokens.map((token) => token === hidden);
     const keyPaddingMask = { data: masked, shape: [1, 4] };
@@ -57,4 +57,9 @@ export default lesson({
       ],
     };
   },
+  explore: ({ hidden }) => ({
+    model: "tiny", text: "The queen saw the king and she laughed.", layer: 3, head: 4, query: "6", view: "map",
+    forbid: hidden === "none" ? "" : "4", // from “and” to “queen”
+  }),
+  exploreShows: "A trained head whose favourite key can be masked",
 });

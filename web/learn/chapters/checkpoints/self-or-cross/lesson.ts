@@ -24,6 +24,7 @@ export default lesson({
     right: 0,
     because: "There, keys and values are made of the other sequence. In self-attention they are made of the same one, and the change is in them, too. Move the slider and see which columns follow.",
   },
+  formula: "{self-attention} = softmax({keys of its own} · {keys of its own}ᵀ), {cross-attention} = softmax({keys of its own} · {keys of the other}ᵀ)",
   async run(engine, { push }) {
     const x = kX.map((row, index) => (index === 1 ? row.map((one) => one + push) : row));
     // All projections are the identity here, so that queries, keys and values are the tokens themselves.
@@ -62,4 +63,9 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({
+    model: "tiny-translator", source: "The small cat does not eat the black fish.", text: "le petit chat ne mange pas le poisson noir.",
+    attention: "cross", layer: 1, head: 0, query: "2", view: "map",
+  }),
+  exploreShows: "The cross-attention of a translator",
 });

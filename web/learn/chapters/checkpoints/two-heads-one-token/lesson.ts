@@ -23,6 +23,7 @@ export default lesson({
     right: 1,
     because: "The weights say where from, and each head’s own projection of values says what. Drag “plural” of “cats” and only one head follows; drag “animal” and the other does.",
   },
+  formula: "{output, head 0} = {weights, head 0} · “plural” of {X}, {output, head 1} = {weights, head 1} · “animal” of {X}",
   async run(engine, { tokens, sharpness }) {
     // Both heads ask for nouns. The first one's values are the column “plural”, the second one's are “animal”.
     const column = (trait: number): number[] => tokens.map((token) => given(token[trait]));
@@ -56,4 +57,9 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({
+    model: "tiny-translator", source: "the king's cat never sleeps.", text: "le chat du roi ne dort jamais.",
+    attention: "cross", layer: 2, head: 0, heads: "2.2", query: "1", view: "lines",
+  }),
+  exploreShows: "Two trained heads that look at one word",
 });

@@ -56,4 +56,12 @@ export default lesson({
       says: [observe(breadth > 0.99, `It looks everywhere: ${numbers}.`, `It does choose: ${numbers}.`)],
     };
   },
+  explore: ({ query }) => {
+    const temperature = 1 / Math.hypot(...query.flat());
+    return {
+      model: "tiny", text: "The queen saw the king and she laughed.", layer: 3, head: 4, query: "6", view: "map",
+      temperature: Math.min(Math.max(Number(temperature.toFixed(2)), 0.1), 10),
+    };
+  },
+  exploreShows: "The same length as a temperature, on a trained head",
 });

@@ -20,7 +20,7 @@ export default lesson({
     right: 0,
     because: "A bias that comes after the cap counts in full. One that comes before is capped with the score: it is never less than −cap. Raise the cap, and the difference goes away.",
   },
-  formula: "cap(x) = cap · tanh(x ÷ cap)",
+  formula: "{cap(scores) + bias} = cap · tanh({scores} ÷ cap) + {bias}, {cap(scores + bias)} = cap · tanh(({scores} + {bias}) ÷ cap)",
   async run(engine, { cap, scores, bias }) {
     const row = scores[0] ?? [];
     const inputs = [tensor([[1]]), tensor(row.map((score) => [score])), tensor(row.map(() => [0]))] as const;

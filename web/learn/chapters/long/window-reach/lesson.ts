@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { windowed } from "../../../experiments/long/window.js";
-import { given, map, observe, percent } from "../../../experiments/numbers.js";
+import { count, given, map, observe, percent } from "../../../experiments/numbers.js";
 import { lesson } from "../../../lesson.js";
 import { table, type Table } from "../../../scene.js";
 import { grouped } from "../sizes.js";
@@ -25,6 +25,7 @@ export default lesson({
     right: 2,
     because: "Each layer adds another 2. Set the layers to 3 and look at the last row on the right: only the first token is out of reach.",
   },
+  formula: "{weights, layer after layer} = {weights} · … · {weights}, once for each layer",
   async run(engine, { window, layers, global: isFirstGlobal }) {
     const options = { tokens: kTokens.length, window, layers, isFirstGlobal };
     const { weights, reach } = await windowed(engine, options);
@@ -56,4 +57,9 @@ export default lesson({
       ],
     };
   },
+  explore: ({ window }) => ({
+    model: "tiny", text: "The queen saw the king and she laughed.", layer: 0, head: 6, query: "9", view: "flow",
+    forbid: count(9, (index) => String(index + 1)).slice(window).join(" "),
+  }),
+  exploreShows: "Such a window in a trained model",
 });

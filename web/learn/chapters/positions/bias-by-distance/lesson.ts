@@ -67,4 +67,10 @@ export default lesson({
       ],
     };
   },
+  explore: ({ bias }) => {
+    const [numbers] = bias;
+    const ahead = numbers?.indexOf(Math.max(...numbers)) === kReach - 1;
+    return { model: "tiny-bert", text: "the dog saw the cat", layer: 0, head: ahead ? 0 : 1, query: "3", view: "map" };
+  },
+  exploreShows: "A trained head that goes by distance",
 });

@@ -74,4 +74,9 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({
+    model: "tiny", text: "The queen saw the king and she laughed.", compareText: "The king saw the queen and she laughed.",
+    layer: 3, head: 4, query: "6", view: "compare",
+  }),
+  exploreShows: "Two orders of words in a model with positions",
 });
