@@ -85,7 +85,7 @@ export function readCheckpoints(book: Book): void {
       await isEven(8);
       await lesson.set("lead", 2);
       expectPrinted(await lesson.numbers("weights"), [softmax([2, 0, 0, 0, 0, 0, 0, 0])], 3);
-      expect((await lesson.says())[0]).toMatch(/7\.389 times another/);
+      expect((await lesson.says())[0]).toMatch(/7\.389 times that of another/);
       expect(await lesson.answer(1)).toMatch(/^Yes/);
     });
 

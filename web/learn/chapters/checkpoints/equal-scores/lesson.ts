@@ -51,7 +51,7 @@ export default lesson({
       says: [
         observe(
           isEven && even < 1e-6 && away < 1e-4, n === 1 ? "A single key has all of the weight, whatever its score." : `Each weight is 1/${n}, and the output is the mean of the values.`,
-          `The first score is ${shown(Math.abs(lead))} ${lead > 0 ? "higher" : "lower"}, so its weight is ${shown(Math.exp(lead))} times another, and the output is ${shown(away)} away from the mean.`,
+          `The first score is ${shown(Math.abs(lead))} ${lead > 0 ? "higher" : "lower"}, so its weight is ${shown(Math.exp(lead))} times that of another, and the output is ${shown(away)} away from the mean.`,
         ),
       ],
     };

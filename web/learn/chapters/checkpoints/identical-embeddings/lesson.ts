@@ -63,7 +63,7 @@ export default lesson({
     });
   },
   explore: ({ sentence }) => ({
-    model: "tiny-bert", text: sentence, layer: 0, head: 0, view: "lines", query: sentence === kSentence ? "1 4" : "",
+    model: "tiny-bert", text: sentence || "the", layer: 0, head: 0, view: "lines", query: sentence === kSentence ? "1 4" : "",
   }),
   exploreShows: "The same words in a model with positions",
 });

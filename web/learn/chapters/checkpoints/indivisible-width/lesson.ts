@@ -27,7 +27,7 @@ export default lesson({
     ask: "A layer is 16 wide. Which of these numbers of heads does it refuse?",
     answers: ["2", "3", "8"],
     right: 1,
-    because: "16 ÷ 3 leaves a rest of 1, and there is no equal cut. Move the width to 15: now 3 heads fit, and 2 do not.",
+    because: "16 ÷ 3 leaves a remainder of 1, and there is no equal cut. Move the width to 15: now 3 heads fit, and 2 do not.",
   },
   formula: "d = D ÷ H, and {made} is 1 where {D mod H} is 0",
   async run(engine, { width, heads }) {
@@ -47,11 +47,11 @@ export default lesson({
           title: "All numbers of heads up to 8", about: "1 where the engine makes the layer, 0 where it refuses.",
           items: [
             table({ ...map("made", ["made"], all, refusals.map((one) => (one === undefined ? 1 : 0))), digits: 0 }, { marked }),
-            table({ ...matrix("D mod H", ["rest"], all, all.map((_, index) => width % (index + 1))), digits: 0 }, { marked }),
+            table({ ...matrix("D mod H", ["remainder"], all, all.map((_, index) => width % (index + 1))), digits: 0 }, { marked }),
           ],
         },
       ],
-      says: [observe(right, `Of 1 to 8 heads, a width of ${width} can have ${fits.join(", ")}: exactly those that leave no rest.`, "Others than the divisors fit, too.")],
+      says: [observe(right, `Of 1 to 8 heads, a width of ${width} can have ${fits.join(", ")}: exactly those that leave no remainder.`, "Others than the divisors fit, too.")],
     };
   },
   explore: () => ({ layer: 0, head: 0, view: "steps" }),

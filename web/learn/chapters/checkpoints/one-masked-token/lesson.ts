@@ -21,7 +21,7 @@ export default lesson({
     ask: "“sat” has more than half of the weight, and a mask hides it. What do the other three get?",
     answers: ["what they had: the row no longer sums to 1", "a third each", "all of it, in the old proportions"],
     right: 2,
-    because: "The hidden score becomes −∞ and drops out of the sum below the line. The three others are divided by a smaller sum, so all grow by the same factor. Hide another token to see another factor.",
+    because: "The hidden score becomes −∞ and adds nothing to the sum that all are divided by. That sum is smaller now, so the three others grow by the same factor. Hide another token to see another factor.",
   },
   formula: "{weights} = softmax({scores}), {output} = {weights} · {values}",
   async run(engine, { hidden, values }) {

@@ -18,7 +18,7 @@ export default lesson({
     ask: "The bias is −20 for one key, to hide it all but completely. In which order does the key stay hidden?",
     answers: ["the cap, then the bias", "the bias, then the cap", "in both"],
     right: 0,
-    because: "A bias that comes after the cap counts in full. One that comes before is capped with the score: it is never less than −cap. Raise the cap, and the difference goes away.",
+    because: "A bias that comes after the cap counts in full. One that comes before is capped together with the score, and the sum is never less than −cap. Raise the cap, and the difference goes away.",
   },
   formula: "{cap(scores) + bias} = cap · tanh({scores} ÷ cap) + {bias}, {cap(scores + bias)} = cap · tanh(({scores} + {bias}) ÷ cap)",
   async run(engine, { cap, scores, bias }) {

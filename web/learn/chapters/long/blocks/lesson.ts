@@ -46,7 +46,12 @@ export default lesson({
         isAll
           ? observe(same, `All ${steps.length} blocks are read, and the output is that of one piece (to within ${shown(difference)}).`, `All blocks are read, and the output is ${shown(difference)} away from that of one piece.`)
           : observe(true, `After ${seen} of ${kKeys.length} keys, the output is exact for the keys so far: the others could still change it.`, ""),
-        observe(true, `The maximum rose ${corrections === 1 ? "once" : `${corrections} times`} after the first block: so often what was summed before had to shrink.`, ""),
+        observe(
+          true,
+          corrections === 0 ? "The maximum has not risen since the first block: nothing that was summed before had to shrink."
+          : `The maximum rose ${corrections === 1 ? "once" : `${corrections} times`} after the first block: so often what was summed before had to shrink.`,
+          "",
+        ),
       ],
     };
   },

@@ -59,6 +59,6 @@ export default lesson({
       ],
     });
   },
-  explore: () => ({ model: "tiny", text: "The queen saw the king and she laughed.", layer: 0, head: 6, query: "9", view: "decode" }),
+  explore: () => ({ model: "tiny", text: "The queen saw the king and she laughed.", layer: 0, head: 6, query: "9", key: "", view: "decode" }),
   exploreShows: "Rows that grow with each token",
 });

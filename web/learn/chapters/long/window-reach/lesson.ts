@@ -58,7 +58,7 @@ export default lesson({
     };
   },
   explore: ({ window }) => ({
-    model: "tiny", text: "The queen saw the king and she laughed.", layer: 0, head: 6, query: "9", view: "flow",
+    model: "tiny", text: "The queen saw the king and she laughed.", layer: 0, head: 6, query: "9", key: "", view: "flow",
     forbid: count(9, (index) => String(index + 1)).slice(window).join(" "),
   }),
   exploreShows: "Such a window in a trained model",

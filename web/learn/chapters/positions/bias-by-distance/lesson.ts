@@ -61,9 +61,14 @@ export default lesson({
           ? observe(
             least > 0.5,
             `Distance ${distanceName(best)} wins: every word looks at ${placeOf(best)}, if there is one, with at least ${shown(least)} of its weight.`,
-            `The largest bias is that of distance ${distanceName(best)}, but words still count: some word gives ${placeOf(best)} only ${shown(least)}.`,
+            `The largest bias is that of distance ${distanceName(best)}, but ${content === "words" ? "words still count" : "it is small"}: some word gives ${placeOf(best)} only ${shown(least)}.`,
           )
-          : observe(true, "No distance stands out: the words decide.", ""),
+          : observe(
+            true,
+            content === "words" ? "No single distance has the largest bias: among those that have it, the words decide."
+            : "No single distance has the largest bias, and no word counts more than another.",
+            "",
+          ),
       ],
     };
   },

@@ -74,9 +74,9 @@ export default lesson({
       ],
     };
   },
-  explore: () => ({
-    model: "tiny", text: "The queen saw the king and she laughed.", compareText: "The king saw the queen and she laughed.",
-    layer: 3, head: 4, query: "6", view: "compare",
+  explore: ({ order }) => ({
+    model: "tiny", layer: 3, head: 4, query: "6", view: "map",
+    text: order === "same" ? "The queen saw the king and she laughed." : "The king saw the queen and he laughed.",
   }),
-  exploreShows: "Two orders of words in a model with positions",
+  exploreShows: "Who saw whom, in a model with positions",
 });
