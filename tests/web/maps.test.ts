@@ -212,6 +212,7 @@ test("the state goes into an address and comes back, and what is usual is left o
   expect([...address.keys()]).toEqual(["text", "layer", "causal", "scale"]);
   expect({ ...kInitial, ...readState(new URLSearchParams(address.toString())) }).toEqual(state);
   expect(writeState(state, state).toString()).toBe("");
+  expect(writeState({ layer: 0 }, {}).toString()).toBe("layer=0");
   expect(readState(new URLSearchParams("layer=x&head=&causal=false&other=1"))).toEqual({ layer: NaN, head: NaN, causal: false });
   expect(kAttributes.layer.converter.fromAttribute(null)).toBe(0);
   expect(kAttributes.layer.converter.toAttribute(0)).toBe(null);
