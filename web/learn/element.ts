@@ -5,12 +5,13 @@
  */
 import { html, LitElement } from "lit";
 import type { PropertyValues, TemplateResult } from "lit";
-import { sharedEngine } from "../maps/engine.js";
+import { sharedEngine, sharedModel } from "../maps/engine.js";
 import { findLesson } from "./book.js";
 import { drawFigure } from "./drawing/figure.js";
 import type { Hands, Lit } from "./drawing/look.js";
 import { figureStyles, kHostStyles } from "./drawing/styles.js";
 import { exploreAddress, firstValues, readValue, written, type Lesson, type Scene, type Value, type Values } from "./lesson.js";
+import { takeModelsFrom } from "./models.js";
 
 /** Tells of the state of a lesson after a reader has changed it, by the names of the controls that are not at their start. */
 export interface LessonChange {
@@ -131,6 +132,7 @@ export class AttentionLesson extends LitElement {
     this.setAttribute("aria-busy", "true");
     try {
       const engine = await sharedEngine();
+      takeModelsFrom(engine, (name) => sharedModel(name));
       while (this.#isStale && this.#lesson) {
         this.#isStale = false;
         this.#scene = await this.#lesson.run(engine, this.#values);

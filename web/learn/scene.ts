@@ -14,11 +14,13 @@ export type Item = Table | Sentence | Bars | Curve | Plane | Shape | Picture | N
 /**
  * The way a matrix comes from others, by their names. Pointing at one of its cells lights up what went into it and
  * writes the sum. `product`: row · column. `each`: the same cell of another. `row`: a softmax of the whole row.
+ * `transposed`: the cell of another whose row and column are swapped.
  */
 export type From =
   | { readonly how: "product"; readonly left: string; readonly right: string }
   | { readonly how: "each"; readonly of: string; words(value: number, result: number): string }
-  | { readonly how: "row"; readonly of: string };
+  | { readonly how: "row"; readonly of: string }
+  | { readonly how: "transposed"; readonly of: string };
 
 export interface Table {
   readonly kind: "table";

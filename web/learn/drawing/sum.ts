@@ -39,6 +39,7 @@ export function sumOf({ lit, scene }: Look): string {
   const source = named(from.of);
   if (!source) return "";
   if (from.how === "each") return place + from.words(at(source, row, col), at(matrix, row, col));
+  if (from.how === "transposed") return `${place}${source.name} has it in the row of ${source.rows[col] ?? ""}, column ${source.cols[row] ?? ""}: ${result}`;
   if (at(source, row, col) === -Infinity) return `${place}e^−∞ = 0: a masked key gets nothing`;
   const open = source.cols.map((_, index) => index).filter((index) => at(source, row, index) !== -Infinity);
   const power = (index: number): string => `e^${factor(source, row, index)}`;

@@ -101,6 +101,7 @@ function isLit({ matrix: { name } }: Table, row: number, col: number, { lit, sce
     case "product": return (from.left === name && row === lit.row) || (from.right === name && col === lit.col);
     case "each": return from.of === name && row === lit.row && col === lit.col;
     case "row": return from.of === name && row === lit.row;
+    case "transposed": return from.of === name && row === lit.col && col === lit.row;
     case undefined: return false;
   }
 }
