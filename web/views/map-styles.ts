@@ -13,9 +13,11 @@ export const kMapStyles = css`
     gap: 4px;
   }
   .compact .words,
-  .compact .ticks,
-  .compact .scale {
+  .compact .ticks {
     display: none;
+  }
+  .compact .scale {
+    flex: 0 0 64px;
   }
   .compact .legend {
     margin: 0;

@@ -5,9 +5,11 @@ import { extname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import type { Browser, HTTPResponse, Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AttentionMap } from "../../../web/elements/index.js";
 import { kBook } from "../../../web/learn/book.js";
+import { readState } from "../../../web/state/state.js";
 import { serve, type Server } from "../../wasm/server.js";
-import { axe, holds, launchChromium, open, phone, root, servePackage, servePlayground, type Served } from "../browser.js";
+import { axe, drawn, holds, launchChromium, open, phone, root, servePackage, servePlayground, type Served } from "../browser.js";
 
 const kChapters = kBook.filter(({ lessons }) => Object.keys(lessons).length > 0).map(({ name }) => name);
 const kPages = ["", "learn/", "learn/rows/", "bench/", ...kChapters.map((name) => `learn/${name}/`)];
@@ -73,6 +75,26 @@ test("all links of the site lead somewhere", async () => {
     // Explore's address holds a state, and not the name of a place.
     if (path !== "/") for (const hash of hashes) if (hash !== "") expect(ids?.has(hash), `${path}#${hash}`).toBe(true);
   }
+  await page.close();
+});
+
+test("each lesson's link to Explore opens what it names, drawn and without an error", async () => {
+  const links = kChapters.flatMap((chapter) => {
+    const html = readFileSync(join(root, `dist/site/learn/${chapter}/index.html`), "utf8");
+    return [...html.matchAll(/<a class="explore" href="[^"#]*#([^"]*)"/g)].map(([, hash = ""]) => hash.replaceAll("&amp;", "&"));
+  });
+  expect(links.length).toBeGreaterThan(30);
+  const { page, faults } = await open(browser, site.url);
+  for (const hash of links) {
+    await page.evaluate((next) => { location.hash = next; }, hash);
+    const named = readState(new URLSearchParams(hash));
+    await expect.poll(() => page.$eval("#map", (map) => (map as AttentionMap).state), { message: hash }).toMatchObject(named);
+    await drawn(page);
+    const errors = await page.evaluate(() =>
+      [...document.querySelectorAll("attention-map")].map((map) => map.error?.message).filter((error) => error !== undefined));
+    expect(errors, hash).toEqual([]);
+  }
+  expect(faults).toEqual([]);
   await page.close();
 });
 
