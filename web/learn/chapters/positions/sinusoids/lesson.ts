@@ -29,16 +29,16 @@ export default lesson({
     const names = count(kPlaces, (index) => String(first + index));
     const waves = count(width, (index) => (index % 2 ? `cos ${(index - 1) / 2}` : `sin ${index / 2}`));
     const products = near.map((a) => near.map((b) => dot(a, b)));
-    const alongside = [all, start].map((one) => one.map((row) => dot(one[0] ?? [], row)));
-    const [here = [], atStart = []] = alongside;
-    const apart = Math.max(...here.map((value, index) => Math.abs(value - (atStart[index] ?? NaN))));
+    const [here = [], atStart = []] = [all, start].map((one) => one.map((row) => dot(one[0] ?? [], row)));
+    const usual = (i: number, j: number): number => atStart[Math.abs(i - j)] ?? NaN;
+    const apart = Math.max(...products.flatMap((row, i) => row.map((value, j) => Math.abs(value - usual(i, j)))));
     const falls = (here[1] ?? NaN) < (here[0] ?? NaN);
     return {
       rows: [
         {
           title: `Positions ${first} to ${first + kPlaces - 1}`,
           items: [
-            table(matrix("P", names, waves, near.flat())), "·", table(matrix("Pᵀ", waves, names, transpose(near).flat())), "=",
+            table(matrix("P", names, waves, near.flat())), "·", table(matrix("Pᵀ", waves, names, transpose(near).flat()), { from: { how: "transposed", of: "P" } }), "=",
             table(matrix("P · Pᵀ", names, names, products.flat()), { from: { how: "product", left: "P", right: "Pᵀ" } }),
           ],
         },
@@ -53,8 +53,8 @@ export default lesson({
       says: [
         observe(
           apart < 1e-3,
-          `From position ${first} on, the dot products are those from position 0 on (largest difference ${shown(apart)}): each diagonal of P · Pᵀ has one number.`,
-          `The dot products differ from those at position 0 by up to ${shown(apart)}.`,
+          `Each diagonal of P · Pᵀ has one number (to within ${shown(apart)})${first === 0 ? "" : ", the same as from position 0 on"}.`,
+          `On a diagonal of P · Pᵀ, numbers differ by up to ${shown(apart)} from those at position 0.`,
         ),
         observe(
           falls,
