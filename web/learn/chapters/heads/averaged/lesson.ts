@@ -96,4 +96,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ model: "tiny-bert", text: "The cat sat on the mat.", view: "map", layer: 0, head: 0, heads: "0.0 0.1", combine: "mean", query: "3" }),
+  exploreShows: "Two trained heads, averaged",
 });

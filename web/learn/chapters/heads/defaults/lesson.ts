@@ -53,4 +53,6 @@ export default lesson({
       ],
     };
   },
+  explore: ({ average }) => ({ text: "The queen saw the king and she laughed.", view: "map", layer: 3, head: 4, query: "6", combine: average ? "mean" : "none" }),
+  exploreShows: "A trained head, or the average of its layer",
 });

@@ -49,6 +49,7 @@ export default lesson({
     right: 1,
     because: "The first 4 counts heads. Scores have tokens on both of the other axes, and Q has tokens and numbers. Move the slider of the tokens.",
   },
+  formula: "weights of a head = softmax(Q · Kᵀ ÷ √d), output = joined · W_o",
   async run(engine, { tokens, heads }) {
     const draw = new Draw(33);
     const x = draw.rows(kWords.length, kWidth).slice(0, tokens).map((row) => row.map(Math.fround));
@@ -96,4 +97,8 @@ export default lesson({
       };
     });
   },
+  explore: ({ heads }) => ({
+    text: "The queen saw the king and she laughed.", view: "lines", layer: 3, head: 0, query: "6", heads: count(heads - 1).map((one) => `3.${one + 1}`).join(" "),
+  }),
+  exploreShows: "As many trained heads on one sentence",
 });

@@ -32,7 +32,7 @@ export default lesson({
     right: 2,
     because: "Each head is half as wide, so its products are half as long. But every head has a map of its own, and each of its cells takes one exponential. Move the slider of the heads.",
   },
-  formula: "parameters of W_q, W_k, W_v and W_o = 4 · D²",
+  formula: "{weights in the projections} = 4 · D · heads · width of each, {softmax} = heads · tokens²",
   async run(engine, { heads, width, tokens, bias }) {
     const designs = [
       { name: `${heads} × ${width / heads}`, counts: countOperations(tokens, width, heads) },

@@ -77,4 +77,6 @@ export default lesson({
       ],
     };
   },
+  explore: ({ head }) => ({ view: "steps", head: Number(head), causal: false }),
+  exploreShows: "Each step of both heads, with none silenced",
 });

@@ -23,6 +23,7 @@ export default lesson({
     right: 2,
     because: "The softmax over a single key is 1, whatever its score. Move the slider to 1.",
   },
+  formula: "{weights} = softmax({masked scores}), which is 0 ÷ 0 where all are masked; {output} = {weights} · values",
   async run(engine, { seen, scores }) {
     const row = given(scores[0]);
     const keys = tensor(row.map((score) => [score]));
@@ -64,4 +65,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ text: "The queen saw the king", view: "map", layer: 3, head: 4, query: "0", forbid: "0" }),
+  exploreShows: "A first token that may not even see itself",
 });

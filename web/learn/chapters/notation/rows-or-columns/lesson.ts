@@ -61,4 +61,6 @@ export default lesson({
       ],
     };
   },
+  explore: ({ token }) => ({ text: "The cat sat on the mat.", view: "map", layer: 0, head: 3, query: String([2, 3, 4, 6][token]) }),
+  exploreShows: "A real map, with a token in each row",
 });

@@ -81,4 +81,6 @@ export default lesson({
       ],
     };
   },
+  explore: ({ head }) => ({ view: "steps", head: Number(head), causal: false }),
+  exploreShows: "The example before any change",
 });

@@ -57,4 +57,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ text: "The queen saw the king and she laughed.", view: "map", layer: 3, head: 4, query: "6" }),
+  exploreShows: "Heads that have learned",
 });

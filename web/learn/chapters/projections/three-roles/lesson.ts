@@ -23,6 +23,7 @@ export default lesson({
     right: 2,
     because: "Weights are made of queries and keys alone. Choose “its value”: the map stays, and every output that has a share of sat changes.",
   },
+  formula: "{change of weights} = {weights after} − {weights before}",
   async run(engine, { token: chosen, role, factor }) {
     const token = Number(chosen);
     const { q, k, v, weights: before, headOutputs: outBefore } = await stepsOf(engine, kCatSatOnMat, 0);
@@ -59,6 +60,11 @@ export default lesson({
       ],
     };
   },
+  explore: ({ token }) => {
+    const place = String([2, 3, 4, 6][Number(token)]); // after <s> and The
+    return { text: "The cat sat on the mat.", view: "numbers", layer: 0, head: 2, query: place, key: place };
+  },
+  exploreShows: "A real query, key and value of the same token",
 });
 
 const difference = (a: Rows, b: Rows): number[][] =>

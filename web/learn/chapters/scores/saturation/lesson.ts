@@ -29,7 +29,7 @@ export default lesson({
     right: 1,
     because: "A score is a sum of d products, and a sum of random numbers grows with √d. Move the slider by one step: the deviation of the scores doubles.",
   },
-  formula: "weights = softmax(Q · Kᵀ ÷ √d)",
+  formula: "{scores as they are}: softmax(Q · Kᵀ), {scores ÷ √d}: softmax(Q · Kᵀ ÷ √d)",
   async run(engine, { width }) {
     const { matrices, observations } = await measured(engine);
     const named = (name: string): (typeof matrices)[number] => given(matrices.find((one) => one.name === name));
@@ -57,4 +57,6 @@ export default lesson({
       says: observations,
     };
   },
+  explore: () => ({ text: "The queen saw the king and", view: "map", layer: 3, head: 1, query: "6", temperature: 0.25 }),
+  exploreShows: "Trained heads without their division by √16",
 });

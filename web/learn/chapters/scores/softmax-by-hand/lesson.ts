@@ -49,4 +49,6 @@ export default lesson({
       ],
     };
   },
+  explore: ({ temperature }) => ({ text: "The queen saw the king and", view: "map", layer: 3, head: 1, query: "6", temperature }),
+  exploreShows: "Trained heads at this temperature",
 });

@@ -71,4 +71,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ text: "The queen saw the king and she laughed.", view: "numbers", layer: 3, head: 4, query: "6", key: "2" }),
+  exploreShows: "A real score and its division by √16",
 });

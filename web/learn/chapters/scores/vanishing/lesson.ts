@@ -35,7 +35,7 @@ export default lesson({
     right: 2,
     because: "It was 0.0003 and becomes 0.0009. Move the slider of “mat” and see how far it must go before its weight wakes up.",
   },
-  formula: "∂ weight ÷ ∂ score = weight · (1 − weight) for the key’s own score, and − weight · weight of the other for another’s",
+  formula: "{gradient}: weight · (1 − weight) for the key’s own score, and − weight · weight of the other for another’s, from {weights}",
   async run(engine, { lead, added }) {
     const scores = [lead, ...kLeads].map((one) => [one, 0, added]);
     const [weights = [], ...others] = await weightsOf(engine, scores);
@@ -76,4 +76,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ text: "The queen saw the king and she laughed.", view: "map", layer: 0, head: 5, query: "6", key: "5" }),
+  exploreShows: "A trained head in which one score of a row stands far above the rest",
 });

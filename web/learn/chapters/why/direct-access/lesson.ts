@@ -20,6 +20,7 @@ export default lesson({
     right: 1,
     because: "The softmax sees scores, and no places. Choose “week”: only the memory changes.",
   },
+  formula: "share in the attention = e^score ÷ (e^score + 11), share in the memory = (1 − kept) · kept^(tokens back)",
   async run(engine, { wanted, keep, fit }) {
     // Query t fits key t, so row t of the weights is the one in which token t is needed.
     const one = tensor(identity(kTokens.length));
@@ -57,6 +58,10 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({
+    text: "The queen saw the old king in the garden by the house and she laughed.", view: "lines", layer: 3, head: 4, query: "13",
+  }),
+  exploreShows: "A trained head that looks eleven tokens back",
 });
 
 /** At every token, the memory becomes a blend of what it was and the token. It begins empty. */

@@ -19,7 +19,7 @@ export default lesson({
     right: 1,
     because: "A blend lies between what it is made of, here on the line from cat to sat, and [2, 2] lies outside. Drag the parts: the output stays in between.",
   },
-  formula: "output = {weights} · {values}",
+  formula: "{weights} = {parts} ÷ their sum, {output} = {weights} · {values}",
   async run(engine, { parts }) {
     const row = parts[0] ?? [];
     const total = sum(row);
@@ -49,4 +49,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ text: "The queen saw the king and", view: "map", layer: 3, head: 1, query: "6" }),
+  exploreShows: "The shares of a real row",
 });
