@@ -98,7 +98,7 @@ export default lesson({
     });
   },
   explore: ({ heads }) => ({
-    text: "The queen saw the king and she laughed.", view: "lines", layer: 3, head: 0, query: "6", heads: count(heads - 1).map((one) => `3.${one + 1}`).join(" "),
+    text: "The queen saw the king and she laughed.", view: "lines", layer: 3, head: 0, query: "6", heads: count(heads - 1, (one) => `3.${one + 1}`).join(" "),
   }),
   exploreShows: "As many trained heads on one sentence",
 });
