@@ -83,7 +83,7 @@ test("each lesson's link to Explore opens what it names, drawn and without an er
     const html = readFileSync(join(root, `dist/site/learn/${chapter}/index.html`), "utf8");
     return [...html.matchAll(/<a class="explore" href="[^"#]*#([^"]*)"/g)].map(([, hash = ""]) => hash.replaceAll("&amp;", "&"));
   });
-  expect(links.length).toBeGreaterThan(30);
+  expect(links.length).toBeGreaterThan(50);
   const { page, faults } = await open(browser, site.url);
   for (const hash of links) {
     await page.evaluate((next) => { location.hash = next; }, hash);

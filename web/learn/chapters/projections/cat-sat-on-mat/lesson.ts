@@ -56,7 +56,7 @@ export default lesson({
           title: "3 · Q · Kᵀ: a score for each query and key",
           about: "Kᵀ is K with rows and columns swapped. Rows are queries, columns are keys.",
           items: [
-            "Q ·", table(matrix("Kᵀ", own, kTokens, transpose(s.k).flat())), "=", made("scores", kTokens, s.scores, "Q", "Kᵀ"),
+            "Q ·", table(matrix("Kᵀ", own, kTokens, transpose(s.k).flat()), { from: { how: "transposed", of: "K" } }), "=", made("scores", kTokens, s.scores, "Q", "Kᵀ"),
           ],
         },
         {
