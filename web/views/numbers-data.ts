@@ -72,16 +72,16 @@ function sharedBy({ info }: Run, head: number): SharedKeys | undefined {
   return { keyHead, others: all.filter((other) => other !== head) };
 }
 
-/** The numbers of a head in a run of a model, with the reader's changes. */
-export async function runNumbers(maps: MapSource, run: Run, layer: number, head: number): Promise<HeadNumbers> {
+/** The numbers of a head in a run of a model, with the reader's changes. The row of `first` is asked for right away. */
+export async function runNumbers(
+  maps: MapSource, run: Run, layer: number, head: number, first: number,
+): Promise<HeadNumbers> {
   const { info, changes, shown, of, model } = run;
   const from = await run.explained();
   const place = { layer, head, ...of };
   const isOwn = shown === "decoder"; // other attentions have no masks, and their values are not blanked
   const { scale } = (shown === "encoder" ? info.encoder : undefined) ?? { scale: info.scales[layer] ?? 1 };
   const shared = sharedBy(run, head);
-  const [queries, keys, values] =
-    await Promise.all([from.queries(layer, of), from.keys(layer, of), from.values(layer, of)]);
   const outputsOf = async (positions?: readonly number[]): Promise<Float32Array> =>
     (await model.patch({ from, ...place, ...(positions && { positions }) })).output.data;
   const numbersOf = (row: RowExplanation, query: number, output: Float32Array): RowNumbers => {
@@ -96,6 +96,12 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
       output,
     };
   };
+  const rowOf = async (query: number): Promise<RowNumbers> => {
+    const [row, output] = await Promise.all([from.explain({ ...place, query }), outputsOf([query])]);
+    return numbersOf(row, query, output);
+  };
+  const [queries, keys, values, firstRow] =
+    await Promise.all([from.queries(layer, of), from.keys(layer, of), from.values(layer, of), rowOf(first)]);
   const keyHead = shared?.keyHead ?? head;
   return {
     layer,
@@ -114,10 +120,7 @@ export async function runNumbers(maps: MapSource, run: Run, layer: number, head:
     blanked: isOwn ? changes.zeroToken : [],
     temperature: changes.temperature,
     normalizer: changes.normalizer,
-    async row(query) {
-      const [row, output] = await Promise.all([from.explain({ ...place, query }), outputsOf([query])]);
-      return numbersOf(row, query, output);
-    },
+    row: async (query) => (query === first ? firstRow : rowOf(query)),
     outputs: async () => ({ width: queries.shape[2] ?? 0, values: await outputsOf() }),
     written: (query) => {
       const heads = Array.from({ length: maps.heads[layer] ?? 0 }, (_, index) => index);

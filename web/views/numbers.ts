@@ -15,13 +15,14 @@ import { kNumbersStyles } from "./numbers-styles.js";
 import { free, keyOf, queryOf } from "./place.js";
 import type { Host, View, ViewCode } from "./view.js";
 
-/** The blocks on a side of the overview that is fetched when no other is known. */
 /** The most rows of which scores are fetched for a whole matrix, the keys that a row lists, and the heads with a share. */
 const kMostRows = 512;
 const kMostKeys = 48;
 const kMostHeads = 16;
 /** A reader who moves on within so many milliseconds does not wait for shares. */
 const kRest = 60;
+/** The steps that are drawn first. They fill a screen. */
+const kFirstSteps = 4;
 /** A dimension is at most so wide, in pixels, and so wide are the words beside the bars. */
 const kBarWidth = 48;
 const kWords = 320;
@@ -45,6 +46,8 @@ class NumbersView implements View {
   /** The key whose button is the list's tab stop, when the arrow keys moved to it. */
   #stop: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** True once all steps are drawn, and the table of them that is read aloud. */
+  #isWhole = false;
   readonly #panels: MatrixPanels;
 
   constructor(private readonly host: Host) {
@@ -58,6 +61,7 @@ class NumbersView implements View {
   clear(): void {
     clearTimeout(this.#timer);
     this.#content = undefined;
+    this.#isWhole = false;
   }
 
   heads(): readonly (readonly [number, number])[] {
@@ -70,9 +74,9 @@ class NumbersView implements View {
     checkHead(maps, layer, head);
     const known = this.#content;
     const isSame = known?.maps === maps && known.numbers.layer === layer && known.numbers.head === head;
-    const content = isSame ? known : await this.#contentOf(maps, maps.run, layer, head);
-    signal.throwIfAborted();
-    const query = queryOf(maps, this.host, content.telling);
+    const telling = isSame ? known.telling : await tellingRow(maps, layer, head);
+    const query = queryOf(maps, this.host, telling);
+    const content = isSame ? known : newContent(maps, await runNumbers(maps, maps.run, layer, head, query), telling);
     if (!content.rows.has(query)) content.rows.set(query, await content.numbers.row(query));
     signal.throwIfAborted();
     const open = [...(known?.open.keys() ?? [])];
@@ -83,12 +87,10 @@ class NumbersView implements View {
     if (isSame) for (const [name, matrix] of content.open) if (matrix) content.open.set(name, this.#recoloured(matrix));
     this.host.drawn(this);
     this.#share(content, query);
-  }
-
-  async #contentOf(maps: MapSource, run: NonNullable<MapSource["run"]>, layer: number, head: number): Promise<Content> {
-    const [numbers, overview] = await Promise.all([runNumbers(maps, run, layer, head), overviewOf(maps, layer, head)]);
-    const telling = strongestRow(overview) ?? maps.tokens.length - 1;
-    return { maps, numbers, telling, rows: new Map(), shares: new Map(), open: new Map() };
+    if (this.#isWhole) return;
+    await afterPaint();
+    this.#isWhole = true;
+    this.host.requestUpdate();
   }
 
   render(): TemplateResult {
@@ -109,8 +111,8 @@ class NumbersView implements View {
     return html`
       <div class="num" part="numbers" .style=${`--plus: ${color(kSteps - 26)}; --minus: ${color(25)}; --bars: ${width}px`} @keydown=${(event: KeyboardEvent): void => this.#onKey(event, content, key)}>
         ${this.#choices(content, key)}
-        <ol class="num-steps">${steps.map((step) => this.#step(content, step, row, key, width))}</ol>
-        ${this.#twin(steps)}
+        <ol class="num-steps">${steps.slice(0, this.#isWhole ? steps.length : kFirstSteps).map((step) => this.#step(content, step, row, key, width))}</ol>
+        ${this.#isWhole ? this.#twin(steps) : nothing}
         <p class="unseen" aria-live="polite">${this.#dim === undefined ? nothing : this.#dimension(steps, this.#dim)}</p>
       </div>
     `;
@@ -386,6 +388,18 @@ class NumbersView implements View {
     `;
   }
 }
+
+const newContent = (maps: MapSource, numbers: HeadNumbers, telling: number): Content =>
+  ({ maps, numbers, telling, rows: new Map(), shares: new Map(), open: new Map() });
+
+const tellingRow = async (maps: MapSource, layer: number, head: number): Promise<number> =>
+  strongestRow(await overviewOf(maps, layer, head)) ?? maps.tokens.length - 1;
+
+/** Resolves once a frame is painted, or at once where none is: in a page that nobody sees. */
+const afterPaint = (): Promise<void> => new Promise((resolve) => {
+  if (document.hidden) resolve();
+  else requestAnimationFrame(() => setTimeout(resolve));
+});
 
 const kHint = html`<span class="num-hint">Point at a bar, or use the arrow keys, to follow one dimension.</span>`;
 
