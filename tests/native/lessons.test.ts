@@ -22,18 +22,18 @@ const numbersIn = (text: string): number[] =>
     /^[tf]/i.test(word) ? Number(/^t/i.test(word)) : Number(word));
 
 const folders = readdirSync(join(kRoot, "web/learn/chapters"), { recursive: true, encoding: "utf8" })
-  .filter((path) => basename(path) === "example.py").map((path) => join("web/learn/chapters", dirname(path))).sort();
+  .filter((path) => basename(path) === "lesson.ts").map((path) => join("web/learn/chapters", dirname(path))).sort();
 if (!existsSync(kExamples)) throw new Error(`${kExamples} is not there: cmake --build --preset native`);
 const inCpp = Object.fromEntries(execFileSync(kExamples, { cwd: kRoot, encoding: "utf8" }).split("\n== ").slice(1).map((part) => {
   const [name = "", ...lines] = part.split("\n");
   return [name, lines.join("\n")];
 }));
 
-test("every lesson with code has it in three languages, and its PyTorch code is the one that was run", () => {
+test("every lesson has code in three languages, and its PyTorch code is the one that was run", () => {
   expect(folders.length).toBeGreaterThan(0);
   expect(Object.keys(golden).sort()).toEqual(folders.map((folder) => basename(folder)).sort());
   for (const folder of folders) {
-    for (const type of ["js", "cc"]) expect(existsSync(join(kRoot, folder, `example.${type}`)), folder).toBe(true);
+    for (const type of ["js", "cc", "py"]) expect(existsSync(join(kRoot, folder, `example.${type}`)), folder).toBe(true);
     const bytes = readFileSync(join(kRoot, folder, "example.py"));
     expect(createHash("sha256").update(bytes).digest("hex"), `${folder}: run tests/golden/make_lessons.py`).toBe(golden[basename(folder)]?.sha256);
   }

@@ -25,7 +25,7 @@ export default lesson({
   },
   formula: "{output, head 0} = {weights, head 0} · “plural” of {X}, {output, head 1} = {weights, head 1} · “animal” of {X}",
   async run(engine, { tokens, sharpness }) {
-    // Both heads ask for nouns. The first one's values are the column “plural”, the second one's are “animal”.
+    // Both heads ask for nouns. The first one’s values are the column “plural”, the second one’s are “animal”.
     const column = (trait: number): number[] => tokens.map((token) => given(token[trait]));
     const shape = [2, 3, 1];
     const { weights, output } = await engine.scaledDotProductAttention(

@@ -26,7 +26,7 @@ export default lesson({
     ask: "The width is 8. Which number of heads does the layer refuse?",
     answers: ["1", "3", "4", "8"],
     right: 1,
-    because: "8 ÷ 3 leaves a rest, and heads of unequal width could not be one tensor. Move the slider of the heads: 8 heads of width 1 are allowed.",
+    because: "8 ÷ 3 leaves a remainder, and heads of unequal width could not be one tensor. Move the slider of the heads: 8 heads of width 1 are allowed.",
   },
   async run(engine, sizes) {
     const { batch, tokens, width, heads } = sizes;

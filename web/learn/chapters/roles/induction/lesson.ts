@@ -25,7 +25,7 @@ export default lesson({
     ask: "The head of layer 0 that looks one token back is silenced. What do the induction heads of layer 1 do?",
     answers: ["the same as before", "half as much", "hardly anything"],
     right: 2,
-    because: "They look for a key that says “the token before me was garden”, and it is the previous-token head that writes this into the key's token. Tick the box: the scores fall to about 0.",
+    because: "They look for a key that says “the token before me was garden”, and it is the previous-token head that writes this into the key’s token. Tick the box: the scores fall to about 0.",
   },
   async run(engine, { words, query: asked, head, silent }) {
     const model = await builtIn(engine, "tiny");

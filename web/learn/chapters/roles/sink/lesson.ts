@@ -20,7 +20,7 @@ export default lesson({
     head: { kind: "slider", label: "head of layer 1", min: 0, max: 7, step: 1, value: 0 },
   },
   question: {
-    ask: "Almost all of this head's weight is on <s>, which stands before every text. Is <s> what the model thinks about most?",
+    ask: "Almost all of this head’s weight is on <s>, which stands before every text. Is <s> what the model thinks about most?",
     answers: ["yes, the weight says so", "no: the head rests there, and learns nothing about the text"],
     right: 1,
     because: "The head looks for repeats, and there are none. What it writes is weight times value, and the value of <s> is short, and the same before every text. Choose the other text: now the head has work to do.",
@@ -52,7 +52,7 @@ export default lesson({
         {
           items: [
             { kind: "bars", name: "Mean weight on <s>, head by head", labels: count(sinks.length, (index) => `head ${index}`), values: sinks, most: 1, digits: 2 },
-            { kind: "bars", name: `Length of each token's value, head ${head}`, labels, values: lengths, digits: 1 },
+            { kind: "bars", name: `Length of each token’s value, head ${head}`, labels, values: lengths, digits: 1 },
           ],
         },
       ],
