@@ -5,10 +5,13 @@
  */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import type { MapSource } from "../maps/source.js";
+import { repeat } from "lit/directives/repeat.js";
+import type { Run } from "../maps/run.js";
 import { silencedToggled } from "../maps/silenced.js";
+import type { MapSource } from "../maps/source.js";
 import { headName, toggled } from "../state/lists.js";
-import { kInitial, type State } from "../state/state.js";
+import { kInitial, kShaping, type Shaping, type State } from "../state/state.js";
+import { combinedInWords } from "../views/lines-words.js";
 import type { Host } from "../views/view.js";
 
 type Choice = readonly [value: string, words: string];
@@ -132,29 +135,56 @@ const kUnchanged = Object.fromEntries(
   (["ablate", "zeroToken", "forbid", "temperature", "normalizer", "causal"] as const).map((name) => [name, kInitial[name]]),
 ) as Partial<State>;
 
-/** The changes of the model that are in force, each with a button that takes it back, and one that takes back all. */
-export function changesInForce(host: Host, maps: MapSource): TemplateResult | typeof nothing {
-  const { run } = maps;
-  if (!run || run.attention === run.unchanged) return nothing;
-  const { state } = host;
-  const { ablate, zeroToken, forbid, temperature, normalizer, causal } = run.changes;
-  const chip = (words: string, undone: Partial<State>): TemplateResult =>
-    html`<button class="chip" aria-label=${`Take back: ${words}`} @click=${(): void => host.change(undone)}>${words} <span aria-hidden="true">×</span></button>`;
-  const heads = ablate.map((head) =>
-    chip(`${run.info.encoder ? `${head.attention} ` : ""}head ${headName(head)} silenced`, { ablate: silencedToggled(state.ablate, head) }));
-  const tokens = zeroToken.map((index) =>
-    chip(`token ${index} blanked`, { zeroToken: toggled(state.zeroToken, String(index)) }));
-  const diagonals = forbid.map((distance) =>
-    chip(distance === 0 ? "no query sees itself" : `no query sees ${distance} back`, { forbid: toggled(state.forbid, String(distance)) }));
+/** The parts of the state that change the picture only, without changes. */
+const kPlain = Object.fromEntries(kShaping.map((name) => [name, kInitial[name]])) as Partial<State>;
+
+/** A change that is in force, as a button that takes it back. */
+type Chip = readonly [words: string, undone: Partial<State>];
+
+function inForce(
+  host: Host, title: string, chips: readonly Chip[], undone: Partial<State>,
+): TemplateResult | typeof nothing {
+  if (chips.length === 0) return nothing;
+  const chip = ([words, back]: Chip): TemplateResult =>
+    html`<button class="chip" aria-label=${`Take back: ${words}`} @click=${(): void => host.change(back)}>${words} <span aria-hidden="true">×</span></button>`;
   return html`
     <p class="changes" part="changes" role="status">
-      <span>The model is changed:</span> ${heads} ${tokens} ${diagonals}
-      ${temperature === 1 ? nothing : chip(`temperature ${temperature}`, { temperature: kInitial.temperature })}
-      ${normalizer === "softmax" ? nothing : chip(normalizer, { normalizer: kInitial.normalizer })}
-      ${causal && !run.info.causal ? chip("no later tokens", { causal: false }) : nothing}
-      <button class="undo" @click=${(): void => host.change(kUnchanged)}>Undo all changes</button>
+      <span>${title}</span> ${repeat(chips, ([words]) => words, chip)} <button class="undo" @click=${(): void => host.change(undone)}>Undo all changes</button>
     </p>
   `;
+}
+
+/** The changes of the model and those of the picture that are in force, with buttons that take one or all of them back. */
+export function changesInForce(host: Host, { run }: MapSource, shaping: Shaping | undefined): TemplateResult {
+  const model = run && run.attention !== run.unchanged ? modelChanges(host, run) : [];
+  const picture = shaping ? pictureChanges(host, shaping) : [];
+  return html`${inForce(host, "The model is changed:", model, kUnchanged)} ${inForce(host, "Only the picture is changed:", picture, kPlain)}`;
+}
+
+function modelChanges({ state }: Host, { info, changes }: Run): Chip[] {
+  const { ablate, zeroToken, forbid, temperature, normalizer, causal } = changes;
+  return [
+    ...ablate.map((head): Chip =>
+      [`${info.encoder ? `${head.attention} ` : ""}head ${headName(head)} silenced`, { ablate: silencedToggled(state.ablate, head) }]),
+    ...zeroToken.map((index): Chip => [`token ${index} blanked`, { zeroToken: toggled(state.zeroToken, String(index)) }]),
+    ...forbid.map((distance): Chip =>
+      [distance === 0 ? "no query sees itself" : `no query sees ${distance} back`, { forbid: toggled(state.forbid, String(distance)) }]),
+    ...(temperature === 1 ? [] : [[`temperature ${temperature}`, { temperature: kInitial.temperature }]] as const),
+    ...(normalizer === "softmax" ? [] : [[normalizer, { normalizer: kInitial.normalizer }]] as const),
+    ...(causal && !info.causal ? [["no later tokens", { causal: false }]] as const : []),
+  ];
+}
+
+function pictureChanges({ state }: Host, { combine, merge, hide, segments, threshold, topK }: Shaping): Chip[] {
+  const hidden = kHideChoices.filter(([word]) => hide.split(/[\s,]+/).includes(word));
+  return [
+    ...(combine === "none" ? [] : [[combinedInWords(state) ?? "heads weighted by their values", { combine: kInitial.combine }]] as const),
+    ...(merge === "none" ? [] : [["pieces of words merged", { merge: kInitial.merge }]] as const),
+    ...hidden.map(([word, words]): Chip => [`${words} hidden`, { hide: toggled(hide, word) }]),
+    ...(segments === "all" ? [] : [[`segments ${segments}`, { segments: kInitial.segments }]] as const),
+    ...(threshold === 0 ? [] : [[`weights below ${threshold} left out`, { threshold: kInitial.threshold }]] as const),
+    ...(topK === 0 ? [] : [[`${topK} largest of each query`, { topK: kInitial.topK }]] as const),
+  ];
 }
 
 export const kDrawerStyles = css`

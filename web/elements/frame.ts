@@ -115,9 +115,10 @@ export class Frame {
   /** The changes of the model, once there are any. */
   #changes(maps: MapSource): Part {
     const { run } = maps;
-    if (!run || run.attention === run.unchanged) return nothing;
+    const { shaping } = this.of.work;
+    if (run?.attention === run?.unchanged && !shaping) return nothing;
     if (!this.#settings) void this.#loadSettings();
-    return this.#settings?.changesInForce(this.of.host, maps) ?? nothing;
+    return this.#settings?.changesInForce(this.of.host, maps, shaping) ?? nothing;
   }
 
   /** The name of the open head, or the button that asks for it. */

@@ -146,6 +146,12 @@ export class Work implements ReactiveController {
     return [...this.#views].find(([, view]) => view === this.drawn)?.[0];
   }
 
+  /** What shapes the maps of the view that is drawn, if anything does. */
+  get shaping(): Shaping | undefined {
+    const kind = this.drawnKind;
+    return kind && this.#shapingOf(kind);
+  }
+
   get hasMaps(): boolean {
     return this.of.kind !== undefined && this.of.kind.needs !== "nothing";
   }

@@ -172,13 +172,13 @@ for (const id of ["copy-link", "copy-frame"]) {
   byId(id, HTMLButtonElement).addEventListener("click", onClick);
 }
 
-const keys = byId("keys", HTMLDialogElement);
-byId("help", HTMLButtonElement).addEventListener("click", () => keys.showModal());
+const showKeys = async (): Promise<void> => { (await import("./keys.js")).showKeys(); };
+byId("help", HTMLButtonElement).addEventListener("click", () => void showKeys());
 addEventListener("keydown", (event) => {
   const isTyped = event.composedPath().some((target) => target instanceof HTMLElement && target.matches("input, textarea, select"));
   if (event.key !== "?" || isTyped || event.ctrlKey || event.metaKey) return;
   event.preventDefault();
-  keys.showModal();
+  void showKeys();
 });
 
 addEventListener("popstate", readAddress);

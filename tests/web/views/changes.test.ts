@@ -73,3 +73,22 @@ test("views of the whole model say what is changed too, and names of heads are c
   expect(await said("cross:3.2")).toMatch(/ablate: the model has no head cross:3\.2; it has one attention/);
   expect(await said("sideways:3.2")).toMatch(/ablate: "sideways:3\.2" is not a head/);
 });
+
+test("what changes the picture alone is said, too, and each change and all of them can be taken back", async () => {
+  const shaped = { combine: "mean", hide: "sink punctuation", threshold: 0.05, topK: 3, merge: "words" } as const;
+  const page = await views.open([{ text: kSentence, view: "map", layer: 3, head: 4, controls: "full", temperature: 2, ...shaped }]);
+  await seen(page, "#map >>> .chip ::-p-text(mean of all heads of layer 3)");
+  const all = ["mean of all heads of layer 3", "pieces of words merged", "the first token hidden", "punctuation hidden",
+    "weights below 0.05 left out", "3 largest of each query"];
+  expect(await chips(page)).toEqual(["temperature 2", ...all]);
+  expect(await texts(page, "#map >>> .changes > span")).toEqual(["The model is changed:", "Only the picture is changed:"]);
+  expect(await axe(page)).toEqual([]);
+  await page.click("#map >>> .chip[aria-label*='first token']");
+  await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelectorAll(".chip").length === 6);
+  expect(await stateOf(page, "hide")).toBe("punctuation");
+  await shoot(page, "picture-changes");
+  await page.click("#map >>> .changes:last-of-type .undo");
+  await page.waitForFunction(() => document.querySelector("#map")?.shadowRoot?.querySelectorAll(".chip").length === 1);
+  expect(await stateOf(page, "combine")).toBe("none");
+  expect(await chips(page)).toEqual(["temperature 2"]);
+});
