@@ -11,7 +11,8 @@ import { countOperations, multiplications, prices } from "../../web/learn/experi
 import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/learn/experiments/index.js";
 import type { Findings, Matrix } from "../../web/learn/experiments/index.js";
 import { kBook } from "../../web/learn/book.js";
-import { firstValues } from "../../web/learn/lesson.js";
+import { firstValues, type Controls, type Value } from "../../web/learn/lesson.js";
+import type { Item } from "../../web/learn/scene.js";
 import { Draw } from "../../web/learn/experiments/numbers.js";
 import { kEpsilon, kRoot, maxNorm } from "../compare.js";
 
@@ -359,6 +360,35 @@ test.each(lessons)("the lesson %s is the same in a worker's engine", async (_, l
   // Functions, which word a step, are not the same objects.
   expect(JSON.stringify(there)).toBe(JSON.stringify(here));
   for (const { holds, text } of here.says) expect(holds, text).toBe(true);
+});
+
+/** The items that light up when their names in the formula are pointed at. */
+const nameOf = (item: Item | string): string | undefined => {
+  if (typeof item === "string") return undefined;
+  if (item.kind === "table") return item.matrix.name;
+  return ["sentence", "bars", "curve", "shape"].includes(item.kind) && "name" in item ? item.name : undefined;
+};
+
+/** The controls, each at the ends or the choices that it has. */
+function ends(controls: Controls): [string, Value][] {
+  return Object.entries(controls).flatMap(([name, control]): [string, Value][] => {
+    if (control.kind === "slider") return [[name, control.min], [name, control.max]];
+    if (control.kind === "steps") return control.values.map((value) => [name, value]);
+    if (control.kind === "choice") return Object.keys(control.options).map((value) => [name, value]);
+    return control.kind === "switch" ? [[name, !control.value]] : [];
+  });
+}
+
+test.each(lessons)("the formula of the lesson %s names items of its figure in each state", async (_, load) => {
+  const { default: lesson } = await load();
+  const parts = [...(lesson.formula ?? "").matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);
+  if (parts.length === 0) return;
+  const start = firstValues(lesson.controls);
+  for (const changed of [{}, ...ends(lesson.controls).map(([name, value]) => ({ [name]: value }))]) {
+    const { rows } = await lesson.run(engine, { ...start, ...changed });
+    const names = rows.flatMap(({ items }) => items).map(nameOf);
+    for (const part of parts) expect(names, JSON.stringify(changed)).toContain(part);
+  }
 });
 
 test("lessons leave nothing behind", async () => {

@@ -31,7 +31,7 @@ function slider(
 ): TemplateResult {
   const value = String(values[name]);
   return html`
-    <label class="slider"><span>${label} <output>${value.replace("-", "−")}</output></span>
+    <label class="slider"><span>${label} <b>${value.replace("-", "−")}</b></span>
       <input type="range" name=${name} min=${min} max=${max} step=${step} ?disabled=${!isAlive} .value=${live(value)} @input=${(event: Event): void => hands.change(name, Number(valueOf(event)))} />
     </label>
   `;
@@ -41,7 +41,7 @@ function steps(name: string, control: Steps, { values, isAlive }: Look, hands: H
   const index = control.values.indexOf(values[name] as number);
   const move = (event: Event): void => hands.change(name, control.values[Number(valueOf(event))] ?? control.value);
   return html`
-    <label class="slider"><span>${control.label} <output>${String(values[name])}</output></span>
+    <label class="slider"><span>${control.label} <b>${String(values[name])}</b></span>
       <input type="range" name=${name} min="0" max=${control.values.length - 1} step="1" aria-valuetext=${String(values[name])} ?disabled=${!isAlive} .value=${live(String(index))} @input=${move} />
     </label>
   `;

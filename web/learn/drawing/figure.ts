@@ -55,10 +55,10 @@ function drawItem(item: Item, { controls }: Lesson, look: Look, hands: Hands): T
       return drawTable(item, look, hands, control?.kind === "cells" ? control : undefined);
     }
     case "sentence": return drawSentence(item, look, hands);
-    case "bars": return drawBars(item);
-    case "curve": return drawCurve(item);
+    case "bars": return drawBars(item, look);
+    case "curve": return drawCurve(item, look);
     case "plane": return drawPlane(item, controls, look, hands);
-    case "shape": return drawShape(item);
+    case "shape": return drawShape(item, look);
     case "picture": return drawPicture(item, look, hands);
     case "note": return drawNote(item);
     case "view": return drawView(item, look, hands);

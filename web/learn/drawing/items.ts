@@ -6,7 +6,7 @@ import { ref } from "lit/directives/ref.js";
 import { formatSum } from "../../maps/format.js";
 import { symbols } from "../../views/matrix-table.js";
 import { table, type Bars, type Curve, type Note, type Sentence, type Shape, type View } from "../scene.js";
-import type { Hands, Look } from "./look.js";
+import { litWhole, type Hands, type Look } from "./look.js";
 import { drawTable } from "./table.js";
 import { toneOf } from "./tones.js";
 
@@ -21,12 +21,12 @@ export function drawSentence(item: Sentence, look: Look, hands: Hands): Template
     const choose = (): void => hands.change(control, index);
     return html`<li class=${index === query ? "query" : ""}><button ?disabled=${!look.isAlive} aria-pressed=${index === query} @click=${choose}>${text}</button></li>`;
   };
-  return html`<ol class="sentence" aria-label=${item.name}>${tokens.map(word)}</ol>`;
+  return html`<ol class="sentence ${litWhole(look, item.name)}" aria-label=${item.name}>${tokens.map(word)}</ol>`;
 }
 
 const kBar = 160;
 
-export function drawBars({ name, labels, values, most, digits = 3 }: Bars): TemplateResult {
+export function drawBars({ name, labels, values, most, digits = 3 }: Bars, look: Look): TemplateResult {
   const full = most ?? Math.max(...values.map(Math.abs), 1e-30);
   const bar = (label: string, index: number): TemplateResult => {
     const value = values[index] ?? NaN;
@@ -39,13 +39,13 @@ export function drawBars({ name, labels, values, most, digits = 3 }: Bars): Temp
       </tr>
     `;
   };
-  return html`<table class="bars"><caption>${symbols(name)}</caption><tbody>${labels.map(bar)}</tbody></table>`;
+  return html`<table class="bars ${litWhole(look, name)}"><caption>${symbols(name)}</caption><tbody>${labels.map(bar)}</tbody></table>`;
 }
 
 const [kWidth, kHeight, kLeft, kBottom, kTop, kRight] = [420, 210, 44, 36, 12, 84];
 
 /** A curve is drawn for the eye; the table behind it, which is unseen, holds its numbers. */
-export function drawCurve(item: Curve): TemplateResult {
+export function drawCurve(item: Curve, look: Look): TemplateResult {
   const { x, y, lines, at } = item;
   const along = x.scale === "log" ? Math.log : (value: number): number => value;
   const every = lines.flatMap((line) => [...line.values]);
@@ -59,7 +59,7 @@ export function drawCurve(item: Curve): TemplateResult {
   const few = [0, Math.floor(x.values.length / 2), -1].map((i) => x.values.at(i) ?? 0);
   const ticks = x.values.length <= 8 ? x.values : few;
   return html`
-    <figure class="curve">
+    <figure class="curve ${litWhole(look, item.name)}">
       <figcaption>${item.name}</figcaption>
       <svg viewBox="0 0 ${kWidth} ${kHeight}" aria-hidden="true">
         <path class="axis" d="M${kLeft} ${kTop}V${kHeight - kBottom}H${kWidth - kRight}" />
@@ -93,8 +93,8 @@ function labelsOf(names: readonly { name: string; y: number }[]): { name: string
   return placed;
 }
 
-export const drawShape = ({ name, sizes, axes }: Shape): TemplateResult => html`
-  <div class="shape">
+export const drawShape = ({ name, sizes, axes }: Shape, look: Look): TemplateResult => html`
+  <div class="shape ${litWhole(look, name)}">
     <span class="shape-name">${symbols(name)}</span>
     <ol>${sizes.map((size, index) => html`<li><b>${size}</b><i>${axes[index] ?? ""}</i></li>`)}</ol>
   </div>

@@ -2,7 +2,7 @@
 /** The state that a figure is drawn in, and the acts that come back from it. */
 import type { Scene, Value, Values } from "../lesson.js";
 
-/** A matrix, or one of its cells, that the reader points at. */
+/** An item of the figure, by its name, or a cell of a matrix that the reader points at. */
 export interface Lit {
   readonly matrix: string;
   readonly row?: number;
@@ -18,6 +18,9 @@ export interface Look {
   /** The index of the answer that the reader gave to the question. */
   readonly answered?: number | undefined;
 }
+
+/** The class of an item when its name in the formula is pointed at. */
+export const litWhole = ({ lit }: Look, name: string): string => (lit?.matrix === name && lit.row === undefined ? "whole" : "");
 
 export interface Hands {
   change(control: string, value: Value): void;

@@ -76,7 +76,7 @@ export const figureStyles = (): CSSResult => css`
     display: grid;
     flex: 0 1 240px;
   }
-  .slider output {
+  .slider b {
     color: var(--ink);
     font-weight: 600;
     font-variant-numeric: tabular-nums;
@@ -207,6 +207,13 @@ export const figureStyles = (): CSSResult => css`
   }
   .matrix.whole {
     outline-color: var(--accent);
+  }
+  .bars.whole,
+  .curve.whole,
+  .sentence.whole,
+  .shape.whole {
+    outline: 2px solid var(--accent);
+    outline-offset: 4px;
   }
   .matrix td[data-row] {
     min-width: 52px;

@@ -8,7 +8,7 @@ import { symbols } from "../../views/matrix-table.js";
 import { at } from "../../views/worked-example.js";
 import type { Cells } from "../lesson.js";
 import { tablesOf, type Table } from "../scene.js";
-import type { Hands, Lit, Look } from "./look.js";
+import { litWhole, type Hands, type Lit, type Look } from "./look.js";
 import { toneOf } from "./tones.js";
 
 /** A score of −∞ is that of a masked key. */
@@ -36,7 +36,7 @@ export function drawTable(item: Table, look: Look, hands: Hands, control: Cells 
     const found = event.target instanceof Element ? event.target.closest<HTMLElement>("td[data-row]") : null;
     if (found) hands.point({ matrix: name, row: Number(found.dataset.row), col: Number(found.dataset.col) });
   };
-  const whole = look.lit?.matrix === name && look.lit.row === undefined ? "whole" : "";
+  const whole = litWhole(look, name);
   return html`
     <table class="matrix ${whole}" data-matrix=${name} @pointerover=${point} @focusin=${point} @keydown=${(event: KeyboardEvent): void => onKey(event, item, look, hands)}>
       <caption>${symbols(name)} <small>${rows.length} × ${cols.length}</small></caption>
