@@ -146,7 +146,7 @@ export class Work implements ReactiveController {
     return [...this.#views].find(([, view]) => view === this.drawn)?.[0];
   }
 
-  /** What shapes the maps of the view that is drawn, if anything does. */
+  /** The settings that shape the maps of the view that is drawn, if any do. */
   get shaping(): Shaping | undefined {
     const kind = this.drawnKind;
     return kind && this.#shapingOf(kind);

@@ -21,7 +21,7 @@ export interface Arc {
 
 export const kThrough: Readonly<Record<Kind, string>> = { query: "queries", key: "keys", value: "values" };
 
-/** What tells a path from all others. */
+/** A key that tells a path from all others. */
 export const arcKey = ({ earlier, later, kind }: Arc): string => `${headName(earlier)} ${headName(later)} ${kind}`;
 
 /** A path as it is read in the list. */

@@ -77,7 +77,7 @@ export function dotTowards(dots: readonly Dot[], from: number, key: string): Dot
     // Dots at one place follow each other in the order of heads, to the right and back to the left.
     const isNext = dx === 0 && dy === 0 && right !== 0 && (index - from) * sign > 0;
     if (!isNext && along <= 0) return;
-    // What lies aside by more than it lies ahead is only reached where nothing is nearer to the direction.
+    // A dot that lies aside by more than it lies ahead is only reached where nothing is nearer to the direction.
     const distance = isNext ? 0 : Math.hypot(dx, dy) + (aside > along ? kWidth + kHeight : 0);
     if (distance < least || (distance === least && sign < 0)) [best, least] = [dot, distance];
   });

@@ -8,7 +8,7 @@ import { builtIn } from "../../models.js";
 const kMost = 24;
 const kEnd = "</s>";
 
-/** What the translator makes of some sentences, for those who need it before it has run. */
+/** The French that the translator writes for some sentences, for those who need it before it has run. */
 export const kFrench: Readonly<Record<string, string>> = {
   "the red horse does not sleep": "le cheval rouge ne dort pas",
   "the king's cat never sleeps": "le chat du roi ne dort jamais",
