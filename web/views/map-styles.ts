@@ -17,7 +17,9 @@ export const kMapStyles = css`
     display: none;
   }
   .compact .scale {
-    flex: 0 0 64px;
+    flex: 0 1 64px;
+    align-self: center;
+    line-height: 0;
   }
   .compact .legend {
     margin: 0;
@@ -27,6 +29,8 @@ export const kMapStyles = css`
   }
   .compact .legend > .words {
     display: flex;
+    flex: none;
+    flex-wrap: nowrap;
   }
   .compact .plot {
     margin-top: 0;
