@@ -11,7 +11,9 @@ import { countOperations, multiplications, prices } from "../../web/learn/experi
 import { orderBlindness, orientation, saturation, sixSteps, variants } from "../../web/learn/experiments/index.js";
 import type { Findings, Matrix } from "../../web/learn/experiments/index.js";
 import { kBook } from "../../web/learn/book.js";
+import { kFrench, translated } from "../../web/learn/chapters/kinds/translate.js";
 import { firstValues, type Controls, type Value } from "../../web/learn/lesson.js";
+import { builtIn } from "../../web/learn/models.js";
 import type { Item } from "../../web/learn/scene.js";
 import { Draw } from "../../web/learn/experiments/numbers.js";
 import { kEpsilon, kRoot, maxNorm } from "../compare.js";
@@ -389,6 +391,15 @@ test.each(lessons)("the formula of the lesson %s names items of its figure in ea
     const names = rows.flatMap(({ items }) => items).map(nameOf);
     for (const part of parts) expect(names, JSON.stringify(changed)).toContain(part);
   }
+});
+
+test.each(Object.entries(kFrench))("the translator writes what the links to Explore have it write: %s", async (source, text) => {
+  const model = await builtIn(engine, "tiny-translator");
+  const seen = await model.attend({ source, target: text });
+  const read = seen.tokens.slice(1).map((token) => token.trim());
+  seen.dispose();
+  const written = await translated(engine, source, ({ target }) => Promise.resolve(target.slice(1)));
+  expect(written).toEqual(read);
 });
 
 test("lessons leave nothing behind", async () => {

@@ -116,7 +116,7 @@ export class Host {
     return object;
   }
 
-  /** Runs a method that can be aborted and says how far it is. Its last argument are its options. */
+  /** Runs a method that can be aborted and says how far it is. Its last argument holds its options. */
   async #follow(call: number, progress: boolean, args: readonly unknown[], run: Method): Promise<unknown> {
     const abort = new AbortController();
     this.#followed.set(call, abort);
