@@ -10,7 +10,8 @@ const kFamilies: readonly string[] = ["bert", "distilbert"];
 
 /** True where tokens do not hold the space between words. */
 const areSpaceless = (tokens: readonly string[], { run }: Pick<MapSource, "run">): boolean =>
-  run ? kFamilies.includes(run.info.family) : tokens.some((token) => token.startsWith(kContinues));
+  run ? kFamilies.includes(run.info.family)
+  : tokens.some((token) => token.startsWith(kContinues)) || !tokens.some((token) => /^\s|\s$/.test(token));
 
 /** The words of a text: a token that goes on where letters stood right before it belongs to their word. */
 export function wordsOf(tokens: readonly string[], maps: Pick<MapSource, "run">): Range[] {
@@ -33,9 +34,12 @@ export const wordText = (pieces: readonly string[]): string =>
 /** True for a token of nothing but punctuation, with or without space around it. */
 export const isPunctuation = (token: string): boolean => /^\s*[\p{P}\p{S}]+\s*$/u.test(token);
 
-/** A token of a sentence: its text without the space or the mark before it, and whether a space stands before it. */
-export function inSentence(token: string, isFirst: boolean, maps: MapSource): { text: string; isSpaced: boolean } {
-  if (!areSpaceless(maps.tokens, maps))
+/** One of these tokens: its text without the space or the mark before it, and whether a space stands before it. */
+export function inSentence(
+  tokens: readonly string[], index: number, isFirst: boolean, maps: MapSource,
+): { text: string; isSpaced: boolean } {
+  const token = tokens[index] ?? "";
+  if (!areSpaceless(tokens, maps))
     return { text: token.length > 1 ? token.replace(/^ /, "") : token, isSpaced: /^\s/.test(token) };
   return { text: isFirst ? token : token.slice(kContinues.length), isSpaced: isFirst && !isPunctuation(token) };
 }

@@ -114,7 +114,8 @@ class SentenceView implements View, ReactiveController {
   }
 
   #editor(maps: MapSource | undefined): TemplateResult | typeof nothing {
-    if (this.host.controls !== "full") return nothing;
+    // Given maps read no text that could be changed.
+    if (this.host.controls !== "full" || (maps && !maps.run)) return nothing;
     if (maps?.run?.info.image) return html`
       <label class="sentence-edit sentence-picture">Choose a picture …
         <input class="unseen" type="file" accept="image/*" @change=${this.#onPicture} />
@@ -166,7 +167,7 @@ class SentenceView implements View, ReactiveController {
     // Patches lie in their own grid, where arcs would only cross each other.
     const isPicture = maps.run?.info.image !== undefined;
     this.#arcs = { row, cols: isPicture ? [] : holding(weights, kArcMass, kMostArcs), weights };
-    const isCross = maps.run?.shown === "cross";
+    const isCross = isAcross(maps);
     const keyOf = (col: number): string => tintStyle(colors.subarray(col * 4, col * 4 + 4));
     const name = this.host.names?.[place.layer]?.[place.head]?.name;
     const { parts } = findingOf({
@@ -195,7 +196,7 @@ class SentenceView implements View, ReactiveController {
     const pinned = new Set((axis === "row" ? state.query : state.key).split(/\s+/));
     const token = (index: number, isFirst: boolean): TemplateResult => {
       const name = tokens[index] ?? "";
-      const { text, isSpaced } = inSentence(name, isFirst, maps);
+      const { text, isSpaced } = inSentence(tokens, index, isFirst, maps);
       const isQuery = axis === "row" && place.rows.includes(index);
       const isPointed = axis === "col" ? cursor?.col === index : cursor?.col === index && cursor.row === undefined;
       const classes = `${isQuery ? "query" : ""} ${isPointed ? "pointed" : ""} ${isSpaced ? "spaced" : ""} ${isSpecial(name) ? "special" : ""}`;
@@ -288,6 +289,10 @@ class SentenceView implements View, ReactiveController {
     svg.replaceChildren(...arcs);
   }
 }
+
+/** True where queries look at another text: of given maps, the names tell. */
+const isAcross = ({ run, tokens, keyTokens }: MapSource): boolean =>
+  run ? run.shown === "cross" : tokens !== keyTokens && !isEqual(tokens, keyTokens);
 
 /** Returns true for a text whose first letter is one that is read from right to left. */
 const isRightToLeft = (tokens: readonly string[]): boolean =>

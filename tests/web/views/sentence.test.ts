@@ -121,6 +121,18 @@ test("two texts, a translation, a long text, and words whose pieces stand togeth
   expect((await texts(page, "#map >>> .sentence-token")).length).toBeLessThanOrEqual(1024);
 });
 
+test("given maps whose keys are another text show both, and their cells are no text to edit", async () => {
+  const page = await views.open([{
+    view: "sentence", controls: "full", query: "0", tokens: ["one", "two"], keyTokens: ["uno", "due", "tre"],
+    weights: [[0.75, 0.25, 0], [0, 0, 1]],
+  }]);
+  expect(await finding(page)).toBe("‘one’ looks at ‘uno’: 75 % in head 0.0.");
+  expect(await texts(page, "#map >>> .sentence-token[data-axis='col']")).toEqual(["uno", "due", "tre"]);
+  expect(await arcEnds(page)).toEqual([0, 1]);
+  expect((await page.$$("#map >>> .sentence-token.spaced")).length, "words without spaces stand apart").toBe(5);
+  expect(await page.$("#map >>> .sentence-edit")).toBeNull();
+});
+
 test.each(["light", "dark"] as const)("the sentence is clean for axe, and looked at: %s", async (scheme) => {
   const page = await views.open([kHead], { width: 900, height: 700, scheme });
   expect(await axe(page)).toEqual([]);
