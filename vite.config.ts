@@ -13,14 +13,14 @@ const isAlone = (path: string): boolean => /^\/(bench|learn)\//.test(path);
 
 /**
  * Forbids content from elsewhere, inline scripts and styles, eval, and text that becomes HTML. Explore and its figures for
- * iframes may fetch the models whose addresses a reader gives, and read files that were dropped on them.
+ * iframes may fetch the models whose addresses a reader gives, and read files that were dropped on them or that an address holds.
  */
 const policyOf = (path: string): string => [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
   "worker-src 'self'",
   "style-src 'self'",
-  ...(isAlone(path) ? ["connect-src 'self'", "img-src 'self'"] : ["connect-src 'self' https: blob:", "img-src 'self' https: blob:"]),
+  ...(isAlone(path) ? ["connect-src 'self'", "img-src 'self'"] : ["connect-src 'self' https: blob: data:", "img-src 'self' https: blob:"]),
   "require-trusted-types-for 'script'",
   "trusted-types default headlens lit-html",
   "base-uri 'none'",

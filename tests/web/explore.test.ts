@@ -120,10 +120,33 @@ test("a folder is dropped or chosen, and can be chosen again", async () => {
   expect(await chosen(page)).toBe("mine 3: your files");
 });
 
-test("a file that the page does not know is named", async () => {
+test("a file that the page does not know is named, and the page stays on what it shows", async () => {
   const page = await openPage();
   await drop(page, join(root, "README.md"));
   await expect.poll(() => said(page)).toMatch(/^README\.md is no model, picture, text or file of maps/);
+  await drop(page, join(root, "package.json"));
+  await expect.poll(() => said(page)).toMatch(/^package\.json is an object with .*, expected weights, maps/);
+  expect([await stateOf(page, "src"), await chosen(page)]).toEqual(["", "tiny: continues English"]);
+});
+
+test("a file of maps takes the place of the model, with what can be seen of it, until a model or a text follows", async () => {
+  const page = await openPage();
+  const [maps, text] = [join(made, "maps.json"), join(made, "text.txt")];
+  writeFileSync(maps, JSON.stringify({ tokens: ["one", "two"], weights: [[[1, 0], [0.25, 0.75]]] }));
+  writeFileSync(text, "The king slept.");
+  const seen = (): Promise<(boolean | undefined)[]> => page.evaluate(() =>
+    ["#next", "#whole-model"].map((id) => document.querySelector(id)?.checkVisibility()));
+  await drop(page, maps);
+  await expect.poll(() => chosen(page)).toBe("none: given maps");
+  await expect.poll(() => finding(page)).toMatch(/^‘one’ looks at itself: 100 % in head 0\.0/);
+  expect(await seen()).toEqual([false, false]);
+  const alerts = await page.$$eval(">>> [role=alert]", (all) => all.filter((alert) => alert.checkVisibility()).length);
+  expect(alerts, "no figure fails").toBe(0);
+  expect(await page.$("#sentence >>> .sentence-edit"), "given maps have no text to change").toBeNull();
+  await drop(page, text);
+  await expect.poll(() => chosen(page)).toBe("tiny: continues English");
+  await expect.poll(() => texts(page, "#sentence >>> .sentence-token")).toContain("king");
+  expect(await seen()).toEqual([true, true]);
 });
 
 type Refusal = readonly [what: string, from: string, settings: object, without: string[], message: RegExp];

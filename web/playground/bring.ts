@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Opens what a reader chooses or brings: a model, a picture, maps or a text. It is loaded when something is brought. */
 import { AttentionMap } from "../elements/index.js";
+import { readMaps } from "../files/maps-file.js";
 import { loadModel } from "../maps/model-runs.js";
 import { givePicture } from "../maps/pictures.js";
 import { kGiven } from "../state/given.js";
@@ -15,7 +16,7 @@ const bar = byId("loading-bar", HTMLProgressElement);
 
 /** The changes that open a model that a reader brought: the text stays if it is one of the same kind. */
 const brought = (model: string): Partial<State> => ({
-  model, textPair: "", source: "", attention: "decoder", layer: 0, head: 0, query: "", key: "", heads: "", ablate: "",
+  model, src: "", textPair: "", source: "", attention: "decoder", layer: 0, head: 0, query: "", key: "", heads: "", ablate: "",
   zeroToken: "",
 });
 
@@ -67,14 +68,23 @@ export function openFiles(given: readonly File[], folder: string | undefined, pa
   const { open, say } = page;
   if (given.some(({ name }) => name === "config.json")) return void openModel(AttentionMap.giveModel(given, folder), page);
   if (first.type.startsWith("image/")) {
-    givePicture(first).then((image) => open({ image }), (error: unknown) => say((error as Error).message));
+    givePicture(first).then((image) => open({ image, src: "" }), (error: unknown) => say((error as Error).message));
     return;
   }
-  if (/\.txt$/i.test(first.name)) return void first.text().then((text) => open({ text, query: "", key: "" }));
-  if (/\.(json|npy|npz|csv|safetensors)$/i.test(first.name))
-    return open({ src: URL.createObjectURL(first), query: "", key: "" });
+  if (/\.txt$/i.test(first.name)) return void first.text().then((text) => open({ text, src: "", query: "", key: "" }));
+  if (/\.(json|npy|npz|csv|safetensors)$/i.test(first.name)) return void openMaps(first, page);
   const words = "is no model, picture, text or file of maps that this page knows.";
   say(`${first.name} ${words} A model is a folder with config.json and model.safetensors.`);
+}
+
+/** Opens a file of maps. One that cannot be read is refused, and the page stays as it is. */
+async function openMaps(file: File, { open, say }: Page): Promise<void> {
+  try {
+    await readMaps(new Uint8Array(await file.arrayBuffer()), file.name);
+    open({ src: URL.createObjectURL(file), layer: 0, head: 0, query: "", key: "" });
+  } catch (error) {
+    say((error as Error).message);
+  }
 }
 
 /** Opens what was dropped: files, and the files of folders. */

@@ -23,6 +23,7 @@ const [sentence, next, grid, map] = (["sentence", "next", "grid", "map"] as cons
 const figures = [sentence, next, grid, map];
 /** The worked example shares nothing with them. */
 const steps = byId("steps", HTMLElement) as AttentionMap;
+const wholeModel = byId("whole-model", HTMLElement);
 const note = byId("note", HTMLElement);
 const engineLine = byId("engine", HTMLElement);
 /** True when the grid and the open head are below each other. */
@@ -69,7 +70,9 @@ let asked = 0;
 function shown(): void {
   const [mine, since] = [++asked, performance.now()];
   showState("drawing");
-  showModel(map.model);
+  const isOfModel = map.src === "";
+  showModel(isOfModel ? map.model : "");
+  for (const part of [next, wholeModel]) part.hidden = !isOfModel;
   void Promise.all(figures.map((figure) => figure.ready())).then(() => {
     if (mine !== asked) return;
     showState("drawn");

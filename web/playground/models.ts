@@ -17,11 +17,11 @@ const form = byId("from-address", HTMLFormElement);
 
 let shown = "";
 
-/** Shows which model is in use. */
+/** Shows which model is in use, or that none is. */
 export function showModel(model: string): void {
   shown = model;
   const known = kBuiltIn.some(([name]) => name === model);
-  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model;
+  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model || "none: given maps";
   const more = known ? [] : [[model, own] as const];
   const options = [...kBuiltIn, ...more, ["files", "your files …"], ["address", "an address …"]] as const;
   const option = ([value, words]: (typeof options)[number]): HTMLOptionElement =>

@@ -17,8 +17,8 @@ const isFlowing = (changed: readonly string[]): boolean =>
   changed.some((name) => kFlowing.has(name)) && changed.every((name) => kFlowing.has(name) || kPins.has(name));
 
 /** An address need not say this: the state that the page opens in, whose pins belong to its own text only. */
-function usualOf({ text = kUsual.text, model = kUsual.model }: Partial<State>): Readonly<State> {
-  if (text === kUsual.text && model === kUsual.model) return kUsual;
+function usualOf({ text = kUsual.text, model = kUsual.model, src = "" }: Partial<State>): Readonly<State> {
+  if (text === kUsual.text && model === kUsual.model && src === "") return kUsual;
   return { ...kUsual, query: "", key: "", image: model === "tiny-vit" ? kUsualPicture : "" };
 }
 
