@@ -3,7 +3,7 @@
  * Each experiment of the book on the real engine: its numbers are compared with small computations in double precision, and its
  * sentences are checked.
  */
-import { load, type AsyncEngine, type Engine } from "headlens";
+import { load, type AsyncEngine, type Engine, type Tensor } from "headlens";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kCatSatOnMat } from "../../web/views/cat-sat-on-mat.js";
@@ -12,9 +12,11 @@ import { orderBlindness, orientation, saturation, sixSteps, variants } from "../
 import type { Findings, Matrix } from "../../web/learn/experiments/index.js";
 import { kBook } from "../../web/learn/book.js";
 import { kFrench, translated } from "../../web/learn/chapters/kinds/translate.js";
-import { firstValues, type Controls, type Value } from "../../web/learn/lesson.js";
+import { exploreAddress, firstValues, type Control, type Lesson, type Value, type Values } from "../../web/learn/lesson.js";
 import { builtIn } from "../../web/learn/models.js";
-import type { Item } from "../../web/learn/scene.js";
+import { type Item, tablesOf } from "../../web/learn/scene.js";
+import { readMaps } from "../../web/files/maps-file.js";
+import { readState } from "../../web/state/state.js";
 import { Draw } from "../../web/learn/experiments/numbers.js";
 import { kEpsilon, kRoot, maxNorm } from "../compare.js";
 
@@ -368,28 +370,51 @@ test.each(lessons)("the lesson %s is the same in a worker's engine", async (_, l
 const nameOf = (item: Item | string): string | undefined => {
   if (typeof item === "string") return undefined;
   if (item.kind === "table") return item.matrix.name;
-  return ["sentence", "bars", "curve", "shape"].includes(item.kind) && "name" in item ? item.name : undefined;
+  return item.kind === "plane" || item.kind === "note" ? undefined : item.name;
 };
 
-/** The controls, each at the ends or the choices that it has. */
-function ends(controls: Controls): [string, Value][] {
-  return Object.entries(controls).flatMap(([name, control]): [string, Value][] => {
-    if (control.kind === "slider") return [[name, control.min], [name, control.max]];
-    if (control.kind === "steps") return control.values.map((value) => [name, value]);
-    if (control.kind === "choice") return Object.keys(control.options).map((value) => [name, value]);
-    return control.kind === "switch" ? [[name, !control.value]] : [];
-  });
+function endsOf(control: Control): readonly Value[] {
+  if (control.kind === "slider") return [control.min, control.max];
+  if (control.kind === "steps") return control.values;
+  if (control.kind === "choice") return Object.keys(control.options);
+  return control.kind === "switch" ? [!control.value] : [];
+}
+
+/** The first state of a lesson, and those in which one control is at an end or at another choice. */
+function statesOf({ controls }: Lesson): Values[] {
+  const start = firstValues(controls);
+  const others = Object.entries(controls).flatMap(([name, control]) =>
+    endsOf(control).map((value) => ({ ...start, [name]: value })));
+  return [start, ...others];
 }
 
 test.each(lessons)("the formula of the lesson %s names items of its figure in each state", async (_, load) => {
   const { default: lesson } = await load();
-  const parts = [...(lesson.formula ?? "").matchAll(/\{([^}]+)\}/g)].map(([, name]) => name);
-  if (parts.length === 0) return;
-  const start = firstValues(lesson.controls);
-  for (const changed of [{}, ...ends(lesson.controls).map(([name, value]) => ({ [name]: value }))]) {
-    const { rows } = await lesson.run(engine, { ...start, ...changed });
+  const partsOf = (values: Values): string[] =>
+    [...lesson.formula(values).matchAll(/\{([^}]+)\}/g)].map(([, name = ""]) => name);
+  expect(partsOf(firstValues(lesson.controls))).not.toEqual([]);
+  for (const values of statesOf(lesson)) {
+    const { rows } = await lesson.run(engine, values);
     const names = rows.flatMap(({ items }) => items).map(nameOf);
-    for (const part of parts) expect(names, JSON.stringify(changed)).toContain(part);
+    for (const part of partsOf(values)) expect(names, JSON.stringify(values)).toContain(part);
+  }
+});
+
+test.each(lessons)("the lesson %s leads to Explore in each state, with the maps that it hands over", async (_, load) => {
+  const { default: lesson } = await load();
+  for (const values of statesOf(lesson)) {
+    const scene = await lesson.run(engine, values);
+    const { src, view } = readState(new URLSearchParams(exploreAddress(lesson, values, scene)));
+    expect(view).toBeTruthy();
+    if (!lesson.exploreMaps) continue;
+    const given = await readMaps(new Uint8Array(await (await fetch(src ?? "")).arrayBuffer()), "the data");
+    const { data, shape } = given.weights as Tensor;
+    const tables = tablesOf(scene.rows);
+    const valuesOf = (name: string): Float32Array | undefined =>
+      tables.find(({ matrix }) => matrix.name === name)?.matrix.values;
+    const maps = lesson.exploreMaps.map((name) => valuesOf(name) ?? []);
+    expect(shape).toEqual([maps.length, given.tokens?.length, given.keyTokens?.length]);
+    expect(data).toEqual(Float32Array.from(maps.flatMap((values) => [...values])));
   }
 });
 

@@ -10,7 +10,8 @@ import { findLesson } from "./book.js";
 import { drawFigure } from "./drawing/figure.js";
 import type { Hands, Lit } from "./drawing/look.js";
 import { figureStyles, kHostStyles } from "./drawing/styles.js";
-import { exploreAddress, firstValues, readValue, written, type Lesson, type Scene, type Value, type Values } from "./lesson.js";
+import { exploreAddress, firstValues, readValue, written, type Lesson, type Value, type Values } from "./lesson.js";
+import type { Scene } from "./scene.js";
 import { takeModelsFrom } from "./models.js";
 
 /** Tells of the state of a lesson after a reader has changed it, by the names of the controls that are not at their start. */
@@ -76,9 +77,9 @@ export class AttentionLesson extends LitElement {
     if (changed.has("name") && changed.get("name") && this.#lesson) void this.#start();
   }
 
-  /** The part of Explore's address behind `#` that shows the same there, for lessons that have one. */
+  /** The part of Explore's address behind `#` that shows the same there, once the figure is drawn. */
   get explore(): string | undefined {
-    return this.#lesson && exploreAddress(this.#lesson, this.#values);
+    return this.#lesson && this.#scene && exploreAddress(this.#lesson, this.#values, this.#scene);
   }
 
   /** Changes what a control says, as a reader does. */
@@ -146,6 +147,7 @@ export class AttentionLesson extends LitElement {
       await this.updateComplete;
       this.#isRunning = false;
       this.removeAttribute("aria-busy");
+      this.dispatchEvent(new Event("lesson-drawn", { bubbles: true, composed: true }));
     }
   }
 

@@ -3,9 +3,10 @@
  * A lesson makes one claim, shows it in a figure that the engine computes, asks the reader to predict, and offers
  * controls that confirm or break it. This file says what a lesson consists of; its prose is in `prose.md` beside it.
  */
-import type { LessonEngine, Observation } from "./experiments/numbers.js";
+import type { LessonEngine } from "./experiments/numbers.js";
 import { writeState, type State } from "../state/state.js";
-import type { Row } from "./scene.js";
+import { ownMaps } from "./own-maps.js";
+import type { Scene } from "./scene.js";
 
 /** A number between two ends. */
 export interface Slider {
@@ -81,13 +82,6 @@ export interface Question {
   readonly because: string;
 }
 
-/** The content of a figure in one state. */
-export interface Scene {
-  readonly rows: readonly Row[];
-  /** True sentences about the numbers of this state. */
-  readonly says: readonly Observation[];
-}
-
 export interface Lesson<C extends Controls = Controls> {
   readonly title: string;
   /** The point of the lesson, in one sentence that is true whatever the controls say. */
@@ -99,11 +93,13 @@ export interface Lesson<C extends Controls = Controls> {
   readonly question?: Question;
   /** True when the question stands before the figure, which answers it. */
   readonly asksFirst?: boolean;
-  /** A formula, in which the names of matrices of the figure stand in braces: "weights = softmax({Q} · {Kᵀ})". */
-  readonly formula?: string;
+  /** A formula, in which the names of items of the figure stand in braces: "weights = softmax({Q} · {Kᵀ})". */
+  formula(values: Values<C>): string;
   run(engine: LessonEngine, values: Values<C>): Promise<Scene>;
   /** The state of Explore that shows the same there, or the same point on a head of a trained model. */
   explore?(values: Values<C>): Partial<State>;
+  /** The names of maps of the figure that open in Explore as they are, side by side. */
+  readonly exploreMaps?: readonly string[];
   /** Says what stands there when it is not the figure's own: "Sparsemax on trained heads". */
   readonly exploreShows?: string;
 }
@@ -114,11 +110,12 @@ export const lesson = <const C extends Controls>(content: Lesson<C>): Lesson => 
 export const firstValues = (controls: Controls): Values =>
   Object.fromEntries(Object.entries(controls).map(([name, { value }]) => [name, value]));
 
-/** The part of Explore's address behind `#` that a lesson leads to, or undefined for lessons that have none. */
-export function exploreAddress(lesson: Lesson, values: Values): string | undefined {
-  const state = lesson.explore?.(values);
+/** The part of Explore's address behind `#` that a lesson leads to in one state. */
+export function exploreAddress(lesson: Lesson, values: Values, scene: Scene): string {
+  const { exploreMaps: names } = lesson;
+  const maps = names && { view: "map", src: ownMaps(scene, names), layer: 0, head: 0 };
   // All that the lesson names is written, since the page does not open in the element's initial state.
-  return state && writeState(state, {}).toString();
+  return writeState({ ...maps, ...lesson.explore?.(values) }, {}).toString();
 }
 
 /** Writes a value as it stands in attributes and addresses. Rows of cells are separated by semicolons. */

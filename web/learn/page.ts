@@ -5,7 +5,7 @@
  */
 import { AttentionLesson, type LessonChange } from "./element.js";
 
-/** The links of a lesson to itself and to Explore follow its state. Addresses change at most this often (milliseconds). */
+/** Addresses change at most this often (milliseconds). */
 const kDelay = 250;
 
 function readAddress(): void {
@@ -21,14 +21,16 @@ document.addEventListener("lesson-change", (event) => {
   const { target } = event;
   if (!(target instanceof AttentionLesson)) return;
   const { values } = (event as CustomEvent<LessonChange>).detail;
-  const explore = target.closest("section")?.querySelector<HTMLAnchorElement>("a.explore");
-  const state = target.explore;
-  if (explore && state !== undefined) explore.hash = state;
   clearTimeout(timer);
   timer = window.setTimeout(() => {
     const rest = new URLSearchParams(values).toString();
     history.replaceState(null, "", `#${target.name}${rest === "" ? "" : `&${rest}`}`);
   }, kDelay);
+});
+document.addEventListener("lesson-drawn", ({ target }) => {
+  if (!(target instanceof AttentionLesson)) return;
+  const link = target.closest("section")?.querySelector<HTMLAnchorElement>("a.explore");
+  if (link && target.explore !== undefined) link.hash = target.explore;
 });
 addEventListener("hashchange", readAddress);
 readAddress();

@@ -9,7 +9,7 @@ export interface Told {
   readonly figure: string;
   readonly prose: string;
   readonly code: Readonly<Record<string, string | undefined>>;
-  readonly explore: string | undefined;
+  readonly explore: string;
 }
 
 export interface ToldChapter {
@@ -85,7 +85,7 @@ const section = (told: Told): string => `
         <div class="code">${codeOf(told)}
           <details name="code-${told.name}"><summary>In your page</summary><pre tabindex="0"><code>${escaped(embedding(told.name))}</code></pre></details>
         </div>
-        ${told.explore === undefined ? "" : `<p><a class="explore" href="../../#${escaped(told.explore)}">${escaped(`${told.lesson.exploreShows ?? "The same"}, in Explore`)}</a></p>`}
+        <p><a class="explore" href="../../#${escaped(told.explore)}">${escaped(`${told.lesson.exploreShows ?? "The same"}, in Explore`)}</a></p>
       </section>`;
 
 const embedding = (name: string): string =>

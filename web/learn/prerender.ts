@@ -21,11 +21,12 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 const prose = async (path: string): Promise<string> => marked.parse(read(path) ?? "", { async: true });
 
 /** Draws a figure in its first state. Comments in its HTML only tell Lit where its parts are, and nothing is alive here. */
-async function standing(engine: Engine, lesson: Lesson): Promise<string> {
+async function standing(engine: Engine, lesson: Lesson): Promise<{ figure: string; explore: string }> {
   const values = firstValues(lesson.controls);
   const scene = await lesson.run(engine, values);
   const drawn = await collectResult(render(drawFigure(lesson, { isAlive: false, values, scene }, kNoHands)));
-  return drawn.replaceAll(/<!--.*?-->/gs, "").replaceAll(/\s*\n\s*/g, "\n");
+  const figure = drawn.replaceAll(/<!--.*?-->/gs, "").replaceAll(/\s*\n\s*/g, "\n");
+  return { figure, explore: exploreAddress(lesson, values, scene) };
 }
 
 async function tell(engine: Engine, chapter: Chapter, name: string): Promise<Told> {
@@ -36,9 +37,8 @@ async function tell(engine: Engine, chapter: Chapter, name: string): Promise<Tol
   const code = ["js", "cc", "py"].map((type) => read(`${folder}/example.${type}`));
   const [javascript, cpp, pytorch] = code;
   return {
-    name, lesson, figure: await standing(engine, lesson), prose: await prose(`${folder}/prose.md`),
+    name, lesson, ...await standing(engine, lesson), prose: await prose(`${folder}/prose.md`),
     code: { JavaScript: javascript, "C++": cpp, PyTorch: pytorch },
-    explore: exploreAddress(lesson, firstValues(lesson.controls)),
   };
 }
 

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The parts that figures of lessons are made of, as plain data. The folder drawing/ draws them. */
 import type { Matrix } from "../views/worked-example.js";
+import type { Observation } from "./experiments/numbers.js";
+
+/** The content of a figure in one state. */
+export interface Scene {
+  readonly rows: readonly Row[];
+  /** True sentences about the numbers of this state. */
+  readonly says: readonly Observation[];
+}
 
 /** A line of a figure: a title, a sentence about it, and items side by side. Strings are signs such as “·” and “=”. */
 export interface Row {

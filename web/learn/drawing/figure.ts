@@ -28,7 +28,7 @@ export function drawFigure(lesson: Lesson, look: Look, hands: Hands): TemplateRe
       ${drawControls(lesson.controls, look, hands)}
       <div class="scene" @pointerleave=${leave}>${scene.rows.map((row) => drawRow(row, lesson, look, hands))}</div>
       ${hasSums(look) ? html`<output class="sum scripted">${sumOf(look) || "Point at a number of a result to see what makes it."}</output>` : nothing}
-      ${lesson.formula === undefined ? nothing : drawFormula(lesson.formula, look, hands)}
+      ${drawFormula(lesson.formula(look.values), look, hands)}
       <ul class="says" aria-live="polite">${says}</ul>
       ${lesson.asksFirst ? nothing : question}
     </div>

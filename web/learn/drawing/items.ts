@@ -109,5 +109,5 @@ export function drawView(item: View, look: Look, hands: Hands): TemplateResult {
     for (const [name, value] of Object.entries(item.attributes))
       if (element && element.getAttribute(name) !== value) element.setAttribute(name, value);
   };
-  return html`<attention-map class="view" aria-label=${item.name} ${ref(put)}></attention-map>`;
+  return html`<attention-map class="view ${litWhole(look, item.name)}" aria-label=${item.name} ${ref(put)}></attention-map>`;
 }

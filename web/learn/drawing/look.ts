@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The state that a figure is drawn in, and the acts that come back from it. */
-import type { Scene, Value, Values } from "../lesson.js";
+import type { Value, Values } from "../lesson.js";
+import type { Scene } from "../scene.js";
 
 /** An item of the figure, by its name, or a cell of a matrix that the reader points at. */
 export interface Lit {

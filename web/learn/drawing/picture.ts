@@ -3,7 +3,7 @@
 import { html, nothing, svg } from "lit";
 import type { TemplateResult } from "lit";
 import type { Picture } from "../scene.js";
-import type { Hands, Look } from "./look.js";
+import { litWhole, type Hands, type Look } from "./look.js";
 
 /** The width of a picture on the page. */
 const kSide = 208;
@@ -26,7 +26,7 @@ export function drawPicture(item: Picture, look: Look, hands: Hands): TemplateRe
     if (chooses && value !== undefined) hands.change(chooses.control, value);
   };
   return html`
-    <figure class="picture ${chooses && look.isAlive ? "chosen" : ""}">
+    <figure class="picture ${litWhole(look, name)} ${chooses && look.isAlive ? "chosen" : ""}">
       <figcaption>${name}</figcaption>
       <svg role="img" aria-label=${described(item)} viewBox="0 0 ${width} ${height}" width=${kSide} height=${(kSide * height) / width} @click=${choose}>
         ${pathsOf(pixels, width).map(([colour, path]) => svg`<path fill=${colour} d=${path} />`)}

@@ -210,8 +210,10 @@ export const figureStyles = (): CSSResult => css`
   }
   .bars.whole,
   .curve.whole,
+  .picture.whole,
   .sentence.whole,
-  .shape.whole {
+  .shape.whole,
+  .view.whole {
     outline: 2px solid var(--accent);
     outline-offset: 4px;
   }

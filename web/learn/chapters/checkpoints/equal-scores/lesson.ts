@@ -22,7 +22,7 @@ export default lesson({
     right: 1,
     because: "e³ ÷ (5 · e³) is 1/5, and so it is for any other score. Move the score of all keys: nothing changes. Add something to the first, and it does.",
   },
-  formula: "{output} = softmax({scores}) · {values}",
+  formula: () => "{output} = softmax({scores}) · {values}",
   async run(engine, { n, score, lead }) {
     const [keys, values] = [count(n, (key) => `key ${key + 1}`), kValues.slice(0, n)];
     const scores = keys.map((_, key) => score + (key === 0 ? lead : 0));

@@ -28,6 +28,7 @@ export default lesson({
     right: 0,
     because: "Equal vectors give equal queries, keys and values. Without positions there are no neighbours, either: each sees the same set of tokens. Type a sentence with another word twice.",
   },
+  formula: () => "{weights, plain} = softmax(X W_q · (X W_k)ᵀ ÷ √8), and {weights, with positions} the same with X + P for X",
   async run(engine, { sentence }) {
     const typed = sentence.split(/\s+/).filter((word) => word !== "").slice(0, kMostTokens);
     const tokens = typed.length > 0 ? typed : ["the"];

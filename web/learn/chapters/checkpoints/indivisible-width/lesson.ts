@@ -29,7 +29,7 @@ export default lesson({
     right: 1,
     because: "16 ÷ 3 leaves a remainder of 1, and there is no equal cut. Move the width to 15: now 3 heads fit, and 2 do not.",
   },
-  formula: "d = D ÷ H, and {made} is 1 where {D mod H} is 0",
+  formula: () => "d = D ÷ H, and {made} is 1 where {D mod H} is 0",
   async run(engine, { width, heads }) {
     const all = count(8, (index) => String(index + 1));
     const refusals = await Promise.all(all.map((_, index) => refusal(engine, width, index + 1)));

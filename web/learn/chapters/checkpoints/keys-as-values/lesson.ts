@@ -24,7 +24,7 @@ export default lesson({
     right: 1,
     because: "A key that matches points where the query points. “who?” asked for a noun and would learn: a noun. Drag the numbers of V: they reach the output of values, and never that of keys.",
   },
-  formula: "{from values} = {weights} · {V}, {from keys} = {weights} · {K}",
+  formula: () => "{from values} = {weights} · {V}, {from keys} = {weights} · {K}",
   async run(engine, { length, values }) {
     const keys = identity(3);
     const queries = keys.map((row) => row.map((one) => one * length));

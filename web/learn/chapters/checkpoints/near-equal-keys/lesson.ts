@@ -25,7 +25,7 @@ export default lesson({
     right: 0,
     because: "Nearly the same numbers go into both dot products, so the scores are nearly equal, and so are the weights. Drag the numbers of “kitten” away from those of “cat”, and the two columns part.",
   },
-  formula: "{weights} = softmax({scores}), {scores} = {Q} · {Kᵀ}",
+  formula: () => "{weights} = softmax({scores}), {scores} = {Q} · {Kᵀ}",
   async run(engine, { keys }) {
     const { scores, weights } = await runHead(engine, kQ, transpose(keys), kKeys.map(() => [0]));
     const distance = Math.hypot(...keys.map(([cat = NaN, kitten = NaN]) => cat - kitten));

@@ -22,7 +22,7 @@ export default lesson({
     right: 2,
     because: "e¹⁰ is 22,026, and each of the others has e⁰ = 1. Drag the 10 down: at 3 the first key still has 87 %, and at 0 all are equal.",
   },
-  formula: "{output} = softmax({scores}) · {values}",
+  formula: () => "{output} = softmax({scores}) · {values}",
   async run(engine, { scores }) {
     const run = await runScores(engine, scores, kValues);
     const [row, output] = [given(run.weights[0]), given(run.output[0])];

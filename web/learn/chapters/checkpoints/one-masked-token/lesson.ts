@@ -23,7 +23,7 @@ export default lesson({
     right: 2,
     because: "The hidden score becomes −∞ and adds nothing to the sum that all are divided by. That sum is smaller now, so the three others grow by the same factor. Hide another token to see another factor.",
   },
-  formula: "{weights} = softmax({scores}), {output} = {weights} · {values}",
+  formula: () => "{weights} = softmax({scores}), {output} = {weights} · {values}",
   async run(engine, { hidden, values }) {
     const masked = kTokens.map((token) => token === hidden);
     const keyPaddingMask = { data: masked, shape: [1, 4] };

@@ -24,7 +24,7 @@ export default lesson({
     right: 2,
     because: "Values have no part in scores or weights. Drag any number of the other V: the output follows, and no weight moves.",
   },
-  formula: "{output, first V} = {weights, first V} · {first V}, {output, other V} = {weights, other V} · {other V}",
+  formula: () => "{output, first V} = {weights, first V} · {first V}, {output, other V} = {weights, other V} · {other V}",
   async run(engine, { values }) {
     const [first, second] = [await runScores(engine, kScores, kFirst), await runScores(engine, kScores, values)];
     const weights = compare(first.weights.flat(), second.weights.flat()).difference;

@@ -24,7 +24,7 @@ export default lesson({
     right: 0,
     because: "There, keys and values are made of the other sequence. In self-attention they are made of the same one, and the change is in them, too. Move the slider and see which columns follow.",
   },
-  formula: "{self-attention} = softmax({keys of its own} · {keys of its own}ᵀ), {cross-attention} = softmax({keys of its own} · {keys of the other}ᵀ)",
+  formula: () => "{self-attention} = softmax({keys of its own} · {keys of its own}ᵀ), {cross-attention} = softmax({keys of its own} · {keys of the other}ᵀ)",
   async run(engine, { push }) {
     const x = kX.map((row, index) => (index === 1 ? row.map((one) => one + push) : row));
     // All projections are the identity here, so that queries, keys and values are the tokens themselves.

@@ -23,7 +23,7 @@ export default lesson({
     right: 1,
     because: "The weights say where from, and each head’s own projection of values says what. Drag “plural” of “cats” and only one head follows; drag “animal” and the other does.",
   },
-  formula: "{output, head 0} = {weights, head 0} · “plural” of {X}, {output, head 1} = {weights, head 1} · “animal” of {X}",
+  formula: () => "{output, head 0} = {weights, head 0} · “plural” of {X}, {output, head 1} = {weights, head 1} · “animal” of {X}",
   async run(engine, { tokens, sharpness }) {
     // Both heads ask for nouns. The first one’s values are the column “plural”, the second one’s are “animal”.
     const column = (trait: number): number[] => tokens.map((token) => given(token[trait]));

@@ -23,7 +23,7 @@ export default lesson({
     right: 1,
     because: "All of its scores are near 0, so they are nearly equal, and equal scores share the weight equally: the output is nearly the mean. Drag the query up to 3, and it chooses.",
   },
-  formula: "{scores} = {Q} · {Kᵀ}, {output} = softmax({scores}) · {V}",
+  formula: () => "{scores} = {Q} · {Kᵀ}, {output} = softmax({scores}) · {V}",
   async run(engine, { query }) {
     const run = await runHead(engine, query, kKeys, kValues);
     const [row, output] = [given(run.weights[0]), given(run.output[0])];

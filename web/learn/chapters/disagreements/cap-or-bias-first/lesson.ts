@@ -20,7 +20,7 @@ export default lesson({
     right: 0,
     because: "A bias that comes after the cap counts in full. One that comes before is capped together with the score, and the sum is never less than −cap. Raise the cap, and the difference goes away.",
   },
-  formula: "{cap(scores) + bias} = cap · tanh({scores} ÷ cap) + {bias}, {cap(scores + bias)} = cap · tanh(({scores} + {bias}) ÷ cap)",
+  formula: () => "{cap(scores) + bias} = cap · tanh({scores} ÷ cap) + {bias}, {cap(scores + bias)} = cap · tanh(({scores} + {bias}) ÷ cap)",
   async run(engine, { cap, scores, bias }) {
     const row = scores[0] ?? [];
     const inputs = [tensor([[1]]), tensor(row.map((score) => [score])), tensor(row.map(() => [0]))] as const;
@@ -55,4 +55,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["weights, cap first", "weights, bias first"],
+  exploreShows: "Both rows of weights",
 });

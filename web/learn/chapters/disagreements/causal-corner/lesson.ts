@@ -19,7 +19,7 @@ export default lesson({
     right: 0,
     because: "That triangle starts at the top left, so the one query is taken for the first token. Set the slider to 1: the new token sees “The” and nothing else.",
   },
-  formula: "T queries on S keys: i sees j in {top left} where j ≤ i, in {bottom right} where j ≤ i + S − T",
+  formula: () => "T queries on S keys: i sees j in {top left} where j ≤ i, in {bottom right} where j ≤ i + S − T",
   async run(engine, { queries }) {
     const zeros = (length: number): number[][] => Array.from({ length }, () => [0]);
     const run = async (causalAlignment: "top_left" | "bottom_right"): Promise<number[]> =>

@@ -22,7 +22,7 @@ export default lesson({
     right: 2,
     because: "Every e^−∞ is 0, and the row is 0 ÷ 0. Zeros need a case of their own, and 1/n comes from a large negative number in place of −∞. Set one cell of the padding to 0: the three agree.",
   },
-  formula: "{output} = {weights} · {values}",
+  formula: () => "{output} = {weights} · {values}",
   async run(engine, { padding }) {
     const keyPaddingMask = { data: padding.flat().map((cell) => cell >= 0.5), shape: [1, 4] };
     const camps = Object.keys(kCamps) as (keyof typeof kCamps)[];

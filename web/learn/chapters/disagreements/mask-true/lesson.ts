@@ -21,7 +21,7 @@ export default lesson({
     right: 1,
     because: "There, true means “ignore”. Look at the second map, where the last token has no key left. Set cells of the mask to 0 or 1: what is open in one map is hidden in the other.",
   },
-  formula: "score = −∞ where {mask} is 0 in {true keeps}, and where it is 1 in {true ignores}",
+  formula: () => "score = −∞ where {mask} is 0 in {true keeps}, and where it is 1 in {true ignores}",
   async run(engine, { mask }) {
     const attnMask = { data: mask.flat().map((cell) => cell >= 0.5), shape: [4, 4] };
     const values = kTokens.map(() => [0]);

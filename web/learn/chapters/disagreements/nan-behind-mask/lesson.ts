@@ -22,7 +22,7 @@ export default lesson({
     right: 2,
     because: "0 · NaN is NaN, and so is 0 · ∞. Choose a million: 0 · 1,000,000 is 0, and both rows are the same again.",
   },
-  formula: "{output} = Σ {weights} · value of {keys and values}, over the open keys or over all",
+  formula: () => "{output} = Σ {weights} · value of {keys and values}, over the open keys or over all",
   async run(engine, { number, place }) {
     const odd = kNumbers[number];
     const keys = [2, 1, 0, place === "key" ? odd : 1];
@@ -61,4 +61,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["weights"],
+  exploreShows: "Both rows of weights, and the masked key",
 });

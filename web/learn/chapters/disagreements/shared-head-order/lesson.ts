@@ -18,7 +18,7 @@ export default lesson({
     right: 0,
     because: "PyTorch repeats each key/value head for neighbours: 0 to 3 read the first, 4 to 7 the second. With h mod G it would be 3, 5 and 7. Move G to 1 or 8: the two orders are the same there.",
   },
-  formula: "head h reads K/V ⌊h · G ÷ 8⌋ in {neighbours share}, and h mod G in {every G-th shares}",
+  formula: () => "head h reads K/V ⌊h · G ÷ 8⌋ in {neighbours share}, and h mod G in {every G-th shares}",
   async run(engine, { groups }) {
     // The value of key/value head g is the unit vector g, so the output of a query head names the head that it read.
     const q = { data: new Float32Array(kHeads), shape: [kHeads, 1, 1] };
@@ -43,4 +43,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["neighbours share", "every G-th shares"],
+  exploreShows: "Both orders of sharing",
 });

@@ -68,7 +68,7 @@ export default lesson({
     right: 0,
     because: "Half of “all back” and half of “all ahead” is what each of those heads does by itself. Switch the layer: both heads change, and the average stays.",
   },
-  formula: "{average} = ({head 0} + {head 1}) ÷ 2",
+  formula: () => "{average} = ({head 0} + {head 1}) ÷ 2",
   async run(engine, { layer }) {
     const own = await read(engine, layer);
     const other = await read(engine, layer === "apart" ? "alike" : "apart");

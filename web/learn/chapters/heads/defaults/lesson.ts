@@ -5,6 +5,7 @@ import { lesson } from "../../../lesson.js";
 import type { Shape } from "../../../scene.js";
 
 const [kSequences, kTokens, kWidth, kHeads] = [4, 16, 128, 8];
+const nameOf = (average: boolean): string => (average ? "weights, averaged over heads" : "weights of each head");
 const shape = (name: string, sizes: readonly number[], axes: readonly string[]): Shape => ({ kind: "shape", name, sizes, axes });
 const written = (sizes: readonly number[]): string => `(${sizes.join(", ")})`;
 
@@ -26,6 +27,8 @@ export default lesson({
     right: 2,
     because: "The layer reads 4 tokens in 16 sequences. Nothing is wrong with that, so there is no error: each token meets those at its place in the other sequences. Choose (4, 16, 128).",
   },
+  formula: ({ batchFirst, average }) =>
+    `{${nameOf(average)}} = ${average ? `Σ softmax(Q · Kᵀ ÷ √16) ÷ ${kHeads}` : "softmax(Q · Kᵀ ÷ √16)"}, one row for each step along axis ${batchFirst ? 1 : 0} of {X}`,
   async run(engine, { given: order, batchFirst, average }) {
     const sizes = order === "sequences" ? [kSequences, kTokens, kWidth] : [kTokens, kSequences, kWidth];
     // Shapes do not depend on the numbers, so all of them are 0.
@@ -38,7 +41,7 @@ export default lesson({
     const map = given(weights).shape;
     const isRight = map.at(-1) === kTokens;
     const axes = batchFirst ? ["sequences", "tokens", "width"] : ["tokens", "sequences", "width"];
-    const name = average ? "weights, averaged over heads" : "weights of each head";
+    const name = nameOf(average);
     return {
       rows: [
         { title: "In and out, as the layer reads them", items: [shape("X", sizes, axes), "→", shape("output", output.shape, axes)] },

@@ -49,7 +49,7 @@ export default lesson({
     right: 1,
     because: "The first 4 counts heads. Scores have tokens on both of the other axes, and Q has tokens and numbers. Move the slider of the tokens.",
   },
-  formula: "weights of a head = softmax({Q} · Kᵀ ÷ √d), {output} = {joined} · W_o",
+  formula: () => "weights of a head = softmax({Q} · Kᵀ ÷ √d), {output} = {joined} · W_o",
   async run(engine, { tokens, heads }) {
     const draw = new Draw(33);
     const x = draw.rows(kWords.length, kWidth).slice(0, tokens).map((row) => row.map(Math.fround));

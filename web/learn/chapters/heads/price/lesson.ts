@@ -32,7 +32,7 @@ export default lesson({
     right: 2,
     because: "Each head is half as wide, so its products are half as long. But every head has a map of its own, and each of its cells takes one exponential. Move the slider of the heads.",
   },
-  formula: "{weights in the projections} = 4 · D · heads · width of each, {softmax} = heads · tokens²",
+  formula: () => "{weights in the projections} = 4 · D · heads · width of each, {softmax} = heads · tokens²",
   async run(engine, { heads, width, tokens, bias }) {
     const designs = [
       { name: `${heads} × ${width / heads}`, counts: countOperations(tokens, width, heads) },
@@ -73,4 +73,6 @@ export default lesson({
       ],
     };
   },
+  explore: () => ({ text: "The cat sat on the mat.", view: "map", layer: 0, head: 0 }),
+  exploreShows: "Eight trained heads that share a width of 128",
 });

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Draw, given, observe } from "../../../experiments/numbers.js";
 import type { LessonLayer } from "../../../experiments/numbers.js";
-import { lesson, type Scene } from "../../../lesson.js";
-import type { Row, Shape } from "../../../scene.js";
+import { lesson } from "../../../lesson.js";
+import type { Row, Scene, Shape } from "../../../scene.js";
 import { projectionsOf, stateOf } from "../layers.js";
 
 type Sizes = Readonly<Record<"batch" | "tokens" | "width" | "heads", number>>;
@@ -28,6 +28,9 @@ export default lesson({
     right: 1,
     because: "8 ÷ 3 leaves a remainder, and heads of unequal width could not be one tensor. Move the slider of the heads: 8 heads of width 1 are allowed.",
   },
+  formula: ({ width, heads }) => width % heads === 0
+    ? `{scores and weights} (B, H, T, T) = {Q, by head} (B, H, T, d) · Kᵀ (B, H, d, T) ÷ √d, with d = D ÷ H = ${width / heads}`
+    : `d = D ÷ H = ${width} ÷ ${heads}, which is no whole number`,
   async run(engine, sizes) {
     const { batch, tokens, width, heads } = sizes;
     const x = shape("X", [batch, tokens, width], "B T D");
@@ -47,6 +50,8 @@ export default lesson({
       layer.dispose();
     }
   },
+  explore: () => ({ text: "The cat sat on the mat.", view: "numbers", layer: 0, head: 3, query: "2", key: "1" }),
+  exploreShows: "Each step of a trained head, with its sizes",
 });
 
 async function walk(layer: LessonLayer, x: Shape, { batch, tokens, width, heads }: Sizes): Promise<Scene> {

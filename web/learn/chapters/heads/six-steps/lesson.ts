@@ -33,7 +33,7 @@ export default lesson({
     right: 1,
     because: "The heads stay apart until the output projection, which mixes all columns. Choose head 1 and silence it.",
   },
-  formula: "{output} = {heads joined} · {W_o}",
+  formula: () => "{output} = {heads joined} · {W_o}",
   async run(engine, { head, silent }) {
     const { matrices, observations } = await sixSteps(engine);
     const named = (name: string): (typeof matrices)[number] => given(matrices.find((one) => one.name === name));

@@ -50,7 +50,7 @@ export default lesson({
     right: 1,
     because: "A reshape counts through memory in its order, token after token. Choose “reshape to the same sizes only”: sizes agree, and the numbers are wrong.",
   },
-  formula: "{part of the head}[token][i] = {Q in memory}[head · stride_h + token · stride_t + i]",
+  formula: () => "{part of the head}[token][i] = {Q in memory}[head · stride_h + token · stride_t + i]",
   async run(engine, { head, cut: name }) {
     const cut = kCuts[name];
     const own = placesOf(cut).slice(Number(head) * kTokens.length * kOwn, (Number(head) + 1) * kTokens.length * kOwn);
@@ -88,4 +88,6 @@ export default lesson({
       ],
     };
   },
+  explore: ({ head }) => ({ text: "The cat sat on the mat.", view: "numbers", layer: 0, head: Number(head), query: "2", key: "1" }),
+  exploreShows: "A trained head’s part of a query",
 });

@@ -21,7 +21,7 @@ export default lesson({
     right: 1,
     because: "“du” means “of the”, and that is what “'s” stands for; its place in the sentence does not matter. Type the sentence and click “du”.",
   },
-  formula: "{weights} = softmax(Q of the French · Kᵀ of the English ÷ √d)",
+  formula: () => "{weights} = softmax(Q of the French · Kᵀ of the English ÷ √d)",
   async run(engine, { english, word }) {
     return translated(engine, english, async (translation) => {
       const { source, written } = translation;

@@ -56,7 +56,7 @@ export default lesson({
     right: 1,
     because: "Every later token may look back at it, directly or through others. Choose cat → dog: only what stands before it has a bar of 0.",
   },
-  formula: "{decoder (tiny)} and {encoder (tiny-bert)} = |vector after − vector before| ÷ |vector before|",
+  formula: () => "{decoder (tiny)} and {encoder (tiny-bert)} = |vector after − vector before| ÷ |vector before|",
   async run(engine, { word, layer }) {
     const place = Number(word) as Place;
     const texts = [kSentence.join(" "), replaced(place).join(" ")];

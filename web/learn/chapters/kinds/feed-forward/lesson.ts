@@ -36,7 +36,7 @@ export default lesson({
     right: 1,
     because: "Two linear maps in a row are one: X·W₁·W₂ = X·(W₁·W₂). For the first matrices, W₁·W₂ is all zeros. Switch the ReLU off.",
   },
-  formula: "{Y} = ReLU({X} · {W_1} + {b_1}) · {W_2} + {b_2}",
+  formula: () => "{Y} = ReLU({X} · {W_1} + {b_1}) · {W_2} + {b_2}",
   async run(engine, { relu: isOn, x, w1, b1, w2, b2 }) {
     const block = async (tokens: Rows): Promise<{ h: number[][]; a: number[][]; y: number[][] }> => {
       const h = await affine(engine, tokens, w1, b1);

@@ -52,7 +52,7 @@ export default lesson({
     right: 1,
     because: "Each key is a column, and each query a row. The output keeps a row for each query. Move the slider.",
   },
-  formula: "{weights} · {V} = {output}",
+  formula: () => "{weights} · {V} = {output}",
   async run(engine, { from, keys }) {
     const isCross = from === "other";
     const tokens = isCross ? kEnglish.slice(0, keys) : kFrench;

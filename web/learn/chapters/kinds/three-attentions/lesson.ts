@@ -24,7 +24,7 @@ export default lesson({
     right: 1,
     because: "Only the decoder’s own attention has the causal mask: its later words do not exist yet. The English sentence is there as a whole, so every query may see all of it. Try any head.",
   },
-  formula: "{encoder} = softmax(Q_e · K_eᵀ ÷ √d), {decoder} = softmax(Q_f · K_fᵀ ÷ √d + mask), {cross} = softmax(Q_f · K_eᵀ ÷ √d), with e for English and f for French",
+  formula: () => "{encoder} = softmax(Q_e · K_eᵀ ÷ √d), {decoder} = softmax(Q_f · K_fᵀ ÷ √d + mask), {cross} = softmax(Q_f · K_eᵀ ÷ √d), with e for English and f for French",
   async run(engine, { sentence, layer, head }) {
     return translated(engine, kSentences[sentence], async (translation) => {
       const { source, target } = translation;

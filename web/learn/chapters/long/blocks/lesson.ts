@@ -22,7 +22,7 @@ export default lesson({
     right: 1,
     because: "The maximum stays, and e⁰ is 1: there is nothing to correct. Move the second slider from key to key, and look for corrections below 1.",
   },
-  formula: "{kept}: sum ← sum · e^(old maximum − new maximum) + Σ e^({scores} − new maximum)",
+  formula: () => "{kept}: sum ← sum · e^(old maximum − new maximum) + Σ e^({scores} − new maximum)",
   async run(engine, { scores, size, read }) {
     const row = given(scores[0]);
     const { steps, whole } = await blockwise(engine, row, kValues, size);
@@ -55,4 +55,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["weights"],
+  exploreShows: "The weights in one piece",
 });

@@ -34,7 +34,7 @@ export default lesson({
     right: 2,
     because: "Projections take 4 T D² multiplications, the rest 2 T² D. The two are equal at T = 2 D: set T to 2048 and D to 1024, and the bars have the same length.",
   },
-  formula: "{billions of multiplications in a layer} = (4 · T · D² + 2 · T² · D) ÷ 10⁹",
+  formula: () => "{billions of multiplications in a layer} = (4 · T · D² + 2 · T² · D) ÷ 10⁹",
   run(_, { tokens, width }) {
     const [now, twice] = [partsOf(tokens, width), partsOf(2 * tokens, width)];
     const shares = kLengths.map((length) => shareOf(partsOf(length, width)));

@@ -22,7 +22,7 @@ export default lesson({
     right: 2,
     because: "Eight times the rows, each eight times as long. From 16,384 to 131,072 tokens, one map grows from 1 GiB to 64 GiB.",
   },
-  formula: "{its map} = 4 · T² bytes, {a number for each row} = 4 · T bytes",
+  formula: () => "{its map} = 4 · T² bytes, {a number for each row} = 4 · T bytes",
   async run(engine, { tokens }) {
     const { values, names } = await corner(engine, tokens, kRows, kCols);
     const [square, line] = [tokens ** 2 * kBytes, tokens * kBytes];
@@ -54,4 +54,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["weights"],
+  exploreShows: "The corner of the map",
 });

@@ -25,7 +25,7 @@ export default lesson({
     right: 2,
     because: "Each layer adds another 2. Set the layers to 3 and look at the last row on the right: only the first token is out of reach.",
   },
-  formula: "{weights, layer after layer} = {weights} · … · {weights}, once for each layer",
+  formula: () => "{weights, layer after layer} = {weights} · … · {weights}, once for each layer",
   async run(engine, { window, layers, global: isFirstGlobal }) {
     const options = { tokens: kTokens.length, window, layers, isFirstGlobal };
     const { weights, reach } = await windowed(engine, options);

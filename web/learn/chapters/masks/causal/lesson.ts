@@ -49,7 +49,7 @@ export default lesson({
     right: 1,
     because: "The queries of cat, sat and on never see the key of mat. Drag one of its numbers; then switch the mask off and drag again.",
   },
-  formula: "{weights 0} = softmax({scores 0}), {weights 1} = softmax({scores 1})",
+  formula: () => "{weights 0} = softmax({scores 0}), {weights 1} = softmax({scores 1})",
   async run(engine, { causal, last }) {
     return withLayer(engine, { embedDim: 4, numHeads, bias: false }, state, async (layer) => {
       const now = await attend(layer, given(last[0]), causal);

@@ -26,7 +26,7 @@ export default lesson({
     right: 1,
     because: "Half of the time it is 0, so for the same average it must be twice as large otherwise. The second table shows it, and the third shows the average.",
   },
-  formula: "{weights after dropout} = {weights} ÷ (1 − p), or 0",
+  formula: () => "{weights after dropout} = {weights} ÷ (1 − p), or 0",
   async run(engine, { p, seed, draws }) {
     const options = { scale: 1, needWeights: true, dropoutP: p, seed, stages: ["droppedWeights", "dropoutMask"] } as const;
     // One call draws for all copies, so the first of them is the draw that is shown.
@@ -64,4 +64,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["weights", "weights after dropout", "average"],
+  exploreShows: "The weights, one draw and the average",
 });

@@ -23,7 +23,7 @@ export default lesson({
     right: 2,
     because: "The softmax over a single key is 1, whatever its score. Move the slider to 1.",
   },
-  formula: "{weights} = softmax({masked scores}), which is 0 ÷ 0 where all are masked; {output} = {weights} · values",
+  formula: () => "{weights} = softmax({masked scores}), which is 0 ÷ 0 where all are masked; {output} = {weights} · values",
   async run(engine, { seen, scores }) {
     const row = given(scores[0]);
     const keys = tensor(row.map((score) => [score]));

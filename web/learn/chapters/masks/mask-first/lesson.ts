@@ -26,7 +26,7 @@ export default lesson({
     right: 2,
     because: "The softmax shares 1 among all words, so the hidden word takes more and leaves less. Drag the score of cat on mat: the upper row of figures stays, the lower one moves.",
   },
-  formula: "{weights}: mask, then softmax of {scores}; {late weights}: softmax of {scores}, then mask",
+  formula: () => "{weights}: mask, then softmax of {scores}; {late weights}: softmax of {scores}, then mask",
   async run(engine, { scores, late }) {
     const one = identity(kWords.length);
     const first = (await runScores(engine, scores, one, { isCausal: true })).weights;

@@ -67,7 +67,7 @@ export default lesson({
     right: 2,
     because: "Padding gets no weight, so the words share the same sums as alone. Switch the padding mask off, and the outputs move.",
   },
-  formula: "{weights} = softmax(Q · Kᵀ ÷ √8, with −∞ for every key that is hidden)",
+  formula: () => "{weights} = softmax(Q · Kᵀ ÷ √8, with −∞ for every key that is hidden)",
   async run(engine, { sentence, padding, causal }) {
     const which = Number(sentence);
     const words = given(padded[which]);
@@ -112,4 +112,6 @@ export default lesson({
       };
     });
   },
+  exploreMaps: ["weights"],
+  exploreShows: "The same weights and mask",
 });

@@ -27,7 +27,7 @@ export default lesson({
     right: 0,
     because: "The weights of a row are shared among the keys that are left, and here one takes all. Move the slider of a length to 1.",
   },
-  formula: "{weights of sequence 0} and {weights of sequence 1} = softmax(scores, with −∞ from the length on), or 0 where no key is left",
+  formula: () => "{weights of sequence 0} and {weights of sequence 1} = softmax(scores, with −∞ from the length on), or 0 where no key is left",
   async run(engine, { first, second, head }) {
     const lens = [first, second];
     const options = { embedDim: kWidth, numHeads: kHeads, bias: false, batchFirst: true };
@@ -66,4 +66,6 @@ export default lesson({
       };
     });
   },
+  exploreMaps: ["weights of sequence 0", "weights of sequence 1"],
+  exploreShows: "The weights of both sequences",
 });

@@ -37,7 +37,7 @@ export default lesson({
     right: 1,
     because: "A query is a column there, so its scores stand below each other. The frame shows the query’s token in both: a row here, a column there.",
   },
-  formula: "rows: softmax(Q · Kᵀ ÷ √d) · V, columns: V · softmax(Kᵀ · Q ÷ √d)",
+  formula: ({ step }) => `{${kSteps[step][1]}} = ({${kSteps[step][0]}})ᵀ; rows: softmax(Q · Kᵀ ÷ √d) · V, columns: V · softmax(Kᵀ · Q ÷ √d)`,
   async run(engine, { step, token }) {
     const { matrices } = await orientation(engine, { tokens: kTokens });
     const named = (name: string): Matrix => given(matrices.find((one) => one.name === name));

@@ -27,7 +27,7 @@ export default lesson({
     right: 1,
     because: "Distance +1 means that the key stands one place before the query. Set that number to 0 and the one for −1 to 6, and the head looks ahead.",
   },
-  formula: "{weights} = softmax({scores} + {b of i − j})",
+  formula: () => "{weights} = softmax({scores} + {b of i − j})",
   async run(engine, { bias, content }) {
     const numbers = bias[0] ?? [];
     const column = (values: readonly number[]): number[][] => values.map((value) => [content === "words" ? value : 0]);

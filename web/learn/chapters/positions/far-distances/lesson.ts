@@ -21,7 +21,7 @@ export default lesson({
     right: 2,
     because: "The distances 0 to 7 have a bucket each, and 8 to 15 share two. From there on buckets grow: the last one holds every distance from 91 on. The curve is the staircase.",
   },
-  formula: "{bias} = −slope · (i − j) for j ≤ i, {weights} = softmax({bias})",
+  formula: () => "{bias} = −slope · (i − j) for j ≤ i, {weights} = softmax({bias})",
   async run(engine, { head, distance }) {
     const slopes = [...(await engine.alibiSlopes(kHeads)).data];
     const slope = given(slopes[head]);
@@ -69,4 +69,6 @@ export default lesson({
       ],
     };
   },
+  exploreMaps: ["weights"],
+  exploreShows: "This head’s weights",
 });

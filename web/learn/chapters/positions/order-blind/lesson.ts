@@ -8,6 +8,8 @@ const kTokens = ["the", "woman", "ate", "the", "raccoon"];
 /** The two words “the” are one embedding. A reader has to tell them apart all the same. */
 const kLabels = ["the (1st)", "woman", "ate", "the (2nd)", "raccoon"];
 const kOrders = { swapped: [0, 4, 2, 3, 1], backwards: [4, 3, 2, 1, 0], same: [0, 1, 2, 3, 4] };
+const titleOf = (order: keyof typeof kOrders): string =>
+  (order === "same" ? "the same order" : permuted(kTokens, kOrders[order]).join(" "));
 /** The tables show so many of the eight numbers of an output. */
 const kShown = 4;
 
@@ -38,6 +40,8 @@ export default lesson({
     right: 0,
     because: "The word “ate” compares itself with the same five words, gets the same five weights, and adds up the same five values. Choose any kind of positions, and its output changes.",
   },
+  formula: ({ order }) =>
+    `without positions, {${titleOf(order)}} = P · {the woman ate the raccoon}: f(P · X) = P · f(X), where P puts rows in another order`,
   async run(engine, { scheme, order }) {
     const places = kOrders[order];
     const { matrices } = await orderBlindness(engine, { tokens: kTokens, order: places, schemes: [scheme] });
@@ -50,14 +54,15 @@ export default lesson({
     const moves = kTokens.map((_, row) => apart(first, row, second, places.indexOf(row)));
     const most = Math.max(...moves);
     const twice = apart(first, 0, first, 3);
-    const words = permuted(kTokens, places).join(" ");
     return {
       rows: [
         {
           title: "Outputs of one layer: the first four numbers of each word",
           items: [
             table({ ...part("the woman ate the raccoon", kLabels, first), digits: 2 }, { marked: { row: 2, col: -1 } }),
-            table({ ...part(order === "same" ? "the same order" : words, permuted(kLabels, places), second), digits: 2 }, { marked: { row: places.indexOf(2), col: -1 } }),
+            table({ ...part(titleOf(order), permuted(kLabels, places), second), digits: 2 }, {
+              marked: { row: places.indexOf(2), col: -1 },
+            }),
           ],
         },
         { items: [{ kind: "bars", name: "How far the output of each word moves (largest of eight numbers)", labels: kLabels, values: moves, most: 4, digits: 2 }] },

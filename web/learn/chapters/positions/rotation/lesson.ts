@@ -22,7 +22,7 @@ export default lesson({
     right: 2,
     because: "Both arrows turn by the same angle, so the angle between them stays, and with it the dot product. Only a different distance changes it: move one slider alone.",
   },
-  formula: "{score of the query at i and the key at j} = (q turned by i · angle) · (k turned by j · angle)",
+  formula: () => "{score of the query at i and the key at j} = (q turned by i · angle) · (k turned by j · angle)",
   async run(engine, { query, key, angle }) {
     const same = (vector: readonly number[]): number[][] => count(kPlaces).map(() => [...vector]);
     const [q, k] = [tensor(same(kQuery)), tensor(same(kKey))];

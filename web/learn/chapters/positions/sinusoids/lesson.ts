@@ -21,7 +21,7 @@ export default lesson({
     right: 1,
     because: "All waves go on, so every row of P is another one. But two rows at a distance of 3 still have the same dot product. Move the first position, and watch both tables.",
   },
-  formula: "{P}[p, 2i] = sin(p ÷ 10000^(2i ÷ D)), {P}[p, 2i + 1] = cos(p ÷ 10000^(2i ÷ D))",
+  formula: () => "{P}[p, 2i] = sin(p ÷ 10000^(2i ÷ D)), {P}[p, 2i + 1] = cos(p ÷ 10000^(2i ÷ D))",
   async run(engine, { first, width }) {
     const all = rows(await engine.sinusoidalPositions(kFar + 1, width, first));
     const start = rows(await engine.sinusoidalPositions(kFar + 1, width, 0));

@@ -27,7 +27,7 @@ export default lesson({
     right: 1,
     because: "Only cat’s rows of Q, K and V change. But every token compares itself with cat’s key, and takes a share of cat’s value. Drag a number of X and watch.",
   },
-  formula: "{head output} = softmax({Q} · {Kᵀ} ÷ √2) · {V}",
+  formula: () => "{head output} = softmax({Q} · {Kᵀ} ÷ √2) · {V}",
   async run(engine, { head: chosen, x, q0, q1, k0, k1, v0, v1 }) {
     const head = Number(chosen);
     const s = await stepsOf(engine, { x, wq: beside(q0, q1), wk: beside(k0, k1), wv: beside(v0, v1) }, head);

@@ -20,7 +20,7 @@ export default lesson({
     right: 1,
     because: "At a right angle, the key has no part along the query: 2·(−1) + 1·2 = 0. Drag The to [−1, 2]. Beyond the right angle, the score is negative.",
   },
-  formula: "{scores} = {query} · {keysᵀ}",
+  formula: () => "{scores} = {query} · {keysᵀ}",
   async run(engine, { query, keys }) {
     const keyTensor = tensor(keys);
     const result = await engine.scaledDotProductAttention(tensor(query), keyTensor, keyTensor, { stages: ["scores"] });

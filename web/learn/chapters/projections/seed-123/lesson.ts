@@ -20,7 +20,7 @@ export default lesson({
     right: 0,
     because: "Fresh matrices are small, so the scores are near 0 and their softmax is near 1/4. Make queries and keys larger, as training may, and the rows sharpen.",
   },
-  formula: "{weights} = softmax({Q} · {Kᵀ} ÷ √8)",
+  formula: () => "{weights} = softmax({Q} · {Kᵀ} ÷ √8)",
   async run(engine, { ids, growth }) {
     const picked = (ids[0] ?? []).map((id) => Math.min(Math.max(Math.round(id), 0), kEmbedding.length - 1));
     const x = picked.map((id) => given(kEmbedding[id]));

@@ -23,7 +23,7 @@ export default lesson({
     right: 2,
     because: "Weights are made of queries and keys alone. Choose “its value”: the map stays, and every output that has a share of sat changes.",
   },
-  formula: "{change of weights} = {weights after} − {weights before}",
+  formula: () => "{change of weights} = {weights after} − {weights before}",
   async run(engine, { token: chosen, role, factor }) {
     const token = Number(chosen);
     const { q, k, v, weights: before, headOutputs: outBefore } = await stepsOf(engine, kCatSatOnMat, 0);

@@ -49,6 +49,7 @@ export default lesson({
     right: 1,
     because: "One token back, one token ahead, the first token: that needs no words. The link goes by words. Put “One day” before the sentence and click on “and”: the queen stands elsewhere, and is found.",
   },
+  formula: () => "{weights} = softmax(q · Kᵀ ÷ √d), with q = x · W_q and K = X · W_k of the head",
   async run(engine, { head: name, query: asked, text }) {
     const one: Head = kHeads[name];
     const model = await builtIn(engine, one.model);
@@ -65,7 +66,7 @@ export default lesson({
     const looks = `“${labels[query] ?? ""}” looks at “${labels[best] ?? ""}” with ${percent(row[best] ?? NaN)} of its weight.`;
     return {
       rows: [
-        { title: `${one.name}: ${address}`, items: [sentence(`weights of “${labels[query] ?? ""}”`, read, row, query, "query")] },
+        { title: `${one.name}, ${address}: the weights of “${labels[query] ?? ""}”`, items: [sentence("weights", read, row, query, "query")] },
         {
           items: [{
             kind: "view", name: `map of ${address}`, stands: { ...map(one.name, labels, labels, weights.flat()), digits: 2 },

@@ -18,6 +18,19 @@ const kDoes: Readonly<Record<Measured, string>> = {
   entropyNormalized: "looks at everything alike",
 };
 
+/** So many sequences of so many random tokens, each twice. */
+const [kSequences, kLength] = [2, 16];
+
+/** What is averaged over the rows i of a map A. */
+const kAverages: Readonly<Record<Measured, string>> = {
+  induction: `A[i, i − ${kLength - 1}] over the second copy`,
+  previous: "A[i, i − 1]",
+  next: "A[i, i + 1]",
+  duplicate: `A[i, i − ${kLength}] over the second copy`,
+  sink: "A[i, 0]",
+  entropyNormalized: "−Σ A[i, j] · ln A[i, j] ÷ ln of the number of keys",
+};
+
 /** The key that counts for a query. */
 const kPlaces: Readonly<Record<Measured, (query: number) => number>> = {
   induction: (query) => query - kLength + 1,
@@ -28,8 +41,6 @@ const kPlaces: Readonly<Record<Measured, (query: number) => number>> = {
   entropyNormalized: (query) => query,
 };
 
-/** So many sequences of so many random tokens, each twice. */
-const [kSequences, kLength] = [2, 16];
 /** Ids below this are special tokens and single letters. */
 const kFirstId = 300;
 
@@ -91,7 +102,7 @@ export default lesson({
     right: 1,
     because: "Such a head goes by places and repeats, and by no word. Move the draw: all tokens are others, and the dark cells stay where they are.",
   },
-  formula: "induction = mean of A[i, i − n + 1] over the second copy, previous = mean of A[i, i − 1] over all rows",
+  formula: ({ metric }) => `{score} = mean of ${kAverages[metric]}`,
   async run(engine, { model: name, metric, seed }) {
     const model = await builtIn(engine, name);
     const { inputs, scores } = await probeOf(engine, model, name, seed);
@@ -110,7 +121,7 @@ export default lesson({
         {
           title: "Score of every head",
           items: [table({
-            ...map(metric, count(model.info.layers, (index) => `layer ${index}`), count(heads, (index) => `head ${index}`), all), digits: 2,
+            ...map("score", count(model.info.layers, (index) => `layer ${index}`), count(heads, (index) => `head ${index}`), all), digits: 2,
           }, { marked: { row: layer, col: head } })],
         },
         {

@@ -8,6 +8,8 @@ const [kLayer, kHeads, kLayers] = [1, 8, 4];
 /** The previous-token head of `tiny`. */
 const kPrevious = { layer: 0, head: 5 };
 
+const kScore = "induction score of each head of layer 1";
+
 /** The words twice, with a space before each, as words have it within a text. */
 const twice = (words: string): string => ` ${words.trim()} ${words.trim()}`;
 
@@ -27,6 +29,7 @@ export default lesson({
     right: 2,
     because: "They look for a key that says “the token before me was garden”, and it is the previous-token head that writes this into the key’s token. Tick the box: the scores fall to about 0.",
   },
+  formula: () => `{${kScore}} = mean of A[i, j] over each i whose token stood before, last at j − 1; {weights} = row i of A`,
   async run(engine, { words, query: asked, head, silent }) {
     const model = await builtIn(engine, "tiny");
     const headMask = { data: new Float32Array(kLayers * kHeads).fill(1), shape: [kLayers, kHeads] };
@@ -47,10 +50,10 @@ export default lesson({
     const most = Math.max(...scores);
     return {
       rows: [
-        { title: `Layer ${kLayer}, head ${head}: the weights of “${looking}”`, items: [sentence(`weights of “${looking}”`, read, row, query, "query")] },
+        { title: `Layer ${kLayer}, head ${head}: the weights of “${looking}”`, items: [sentence("weights", read, row, query, "query")] },
         {
           items: [
-            { kind: "bars", name: "Induction score of each head of layer 1", labels: count(kHeads, (index) => `head ${index}`), values: scores, most: 1, digits: 2 },
+            { kind: "bars", name: kScore, labels: count(kHeads, (index) => `head ${index}`), values: scores, most: 1, digits: 2 },
             { kind: "bars", name: `What the model expects after “${looking}”`, labels: guesses.map(({ token }) => wordOf(token)), values: guesses.map(({ probability }) => probability), most: 1, digits: 2 },
           ],
         },

@@ -25,7 +25,7 @@ export default lesson({
     right: 1,
     because: "The head looks for repeats, and there are none. What it writes is weight times value, and the value of <s> is short, and the same before every text. Choose the other text: now the head has work to do.",
   },
-  formula: "what a token takes from the head = Σ weight · value, where Σ weight = 1",
+  formula: () => "what a token takes from the head = Σ {weights} · values, where Σ {weights} = 1",
   async run(engine, { text: name, query: asked, head }) {
     const model = await builtIn(engine, "tiny");
     const text = kTexts[name];
@@ -48,7 +48,7 @@ export default lesson({
     const looks = `“${labels[query] ?? ""}” looks at “${labels[best] ?? ""}” with ${percent(row[best] ?? NaN)}`;
     return {
       rows: [
-        { title: `Layer ${kLayer}, head ${head}: the weights of “${labels[query] ?? ""}”`, items: [sentence(`weights of “${labels[query] ?? ""}”`, read, row, query, "query")] },
+        { title: `Layer ${kLayer}, head ${head}: the weights of “${labels[query] ?? ""}”`, items: [sentence("weights", read, row, query, "query")] },
         {
           items: [
             { kind: "bars", name: "Mean weight on <s>, head by head", labels: count(sinks.length, (index) => `head ${index}`), values: sinks, most: 1, digits: 2 },

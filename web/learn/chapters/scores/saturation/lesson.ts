@@ -29,7 +29,7 @@ export default lesson({
     right: 1,
     because: "A score is a sum of d products, and a sum of random numbers grows with √d. Move the slider by one step: the deviation of the scores doubles.",
   },
-  formula: "{scores as they are}: softmax(Q · Kᵀ), {scores ÷ √d}: softmax(Q · Kᵀ ÷ √d)",
+  formula: () => "{scores as they are}: softmax(Q · Kᵀ), {scores ÷ √d}: softmax(Q · Kᵀ ÷ √d)",
   async run(engine, { width }) {
     const { matrices, observations } = await measured(engine);
     const named = (name: string): (typeof matrices)[number] => given(matrices.find((one) => one.name === name));

@@ -20,7 +20,7 @@ export default lesson({
     right: 2,
     because: "Every e^score becomes e⁵ times as large, and so does their sum: the shares stay. Drag all three scores up and see.",
   },
-  formula: "{weights} = softmax({scores} ÷ temperature)",
+  formula: () => "{weights} = softmax({scores} ÷ temperature)",
   async run(engine, { scores, temperature }) {
     const row = scores[0] ?? [];
     const result = await engine.scaledDotProductAttention(

@@ -36,7 +36,7 @@ export default lesson({
     right: 1,
     because: "64 ÷ √256 = 4, and so is 8 ÷ √4. Move the wide head to 256 and type 64 as its score.",
   },
-  formula: "{scaled score} = {raw score} ÷ {√d}",
+  formula: () => "{scaled score} = {raw score} ÷ {√d}",
   async run(engine, { scores, narrow, wide }) {
     const raw = scores.map(([score = 0]) => score);
     const widths = [narrow, wide];

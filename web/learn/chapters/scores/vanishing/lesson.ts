@@ -35,7 +35,7 @@ export default lesson({
     right: 2,
     because: "It was 0.0003 and becomes 0.0009. Move the slider of “mat” and see how far it must go before its weight wakes up.",
   },
-  formula: "{gradient}: weight · (1 − weight) for the key’s own score, and − weight · weight of the other for another’s, from {weights}",
+  formula: () => "{gradient}: weight · (1 − weight) for the key’s own score, and − weight · weight of the other for another’s, from {weights}",
   async run(engine, { lead, added }) {
     const scores = [lead, ...kLeads].map((one) => [one, 0, added]);
     const [weights = [], ...others] = await weightsOf(engine, scores);

@@ -20,7 +20,7 @@ export default lesson({
     right: 1,
     because: "The others compare scores, and the differences stay. The sigmoid looks at each score by itself: drag all five up, and its weights go to 1.",
   },
-  formula: "{weights} = normaliser({scores})",
+  formula: () => "{weights} = normaliser({scores})",
   async run(engine, { scores, most }) {
     const { matrices, observations } = await normalizers(engine, { scores: scores[0] ?? [], topK: most });
     const [asked, weights, measured] = ["scores", "weights", "measured"].map((name) => given(matrices.find((one) => one.name === name)));

@@ -18,7 +18,7 @@ export default lesson({
     right: 1,
     because: "Zeros make scores of 0, and e⁰ is 1: more than any negative score gets. Set the size to 0 and look at the map without a mask.",
   },
-  formula: "{padded and masked} = softmax(scores + mask), where the mask is −∞ for padding and 0 elsewhere",
+  formula: () => "{padded and masked} = softmax(scores + mask), where the mask is −∞ for padding and 0 elsewhere",
   async run(engine, { padding: extra, loudness }) {
     const { matrices, figures, observations } = await padding(engine, { padding: extra, loudness });
     const named = (name: string): Matrix => given(matrices.find((one) => one.name === name));

@@ -24,7 +24,7 @@ export default lesson({
     right: 3,
     because: "Half as wide and half as high makes four times as many patches, and each looks at four times as many. Change the size of the patches and read the table.",
   },
-  formula: "{patches of 32 × 32 pixels}: tokens = (32 ÷ pixels across a patch)², weights = tokens²",
+  formula: () => "{patches of 32 × 32 pixels}: tokens = (32 ÷ pixels across a patch)², weights = tokens²",
   async run(engine, { size, place }) {
     const across = kTwoSquares.width / size;
     const query = Math.min(Math.floor((place / 100) * across ** 2), across ** 2 - 1);

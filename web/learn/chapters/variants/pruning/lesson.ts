@@ -19,7 +19,7 @@ export default lesson({
     right: 1,
     because: "No head is nearly without effect now, but heads still agree or cancel each other. Set the second slider to 1: the lines come closer, and do not meet until the end.",
   },
-  formula: "output = Σ factor of the head · its output · its part of W_o, with the factor 0 for heads that are removed",
+  formula: () => "{output changes without} head h = ‖output − output without h‖ ÷ ‖output‖",
   async run(engine, { removed, fading }) {
     const { matrices, observations } = await pruning(engine, { heads: kHeads, fading });
     const named = (name: string): Matrix => given(matrices.find((one) => one.name === name));

@@ -58,6 +58,7 @@ export default lesson({
     right: 2,
     because: "Each of the six heads there leaves CLS almost all of its own weight. Set the layer to 0 and try them. From the second layer on, it looks at patches.",
   },
+  formula: () => "{weights} = softmax(q · Kᵀ ÷ √d) without CLS’s own; on the moon: Σ of {weights} over its patches",
   async run(engine, { layer, head, token }) {
     const seen = await look(engine);
     const whole = await seen.map(layer, head, { rows: [token, token + 1] });
@@ -79,7 +80,7 @@ export default lesson({
     return {
       rows: [
         { items: [{ ...picture, name: "what the model sees" }, "→", { ...picture, name, weights }] },
-        { items: [table({ ...map(`weights of ${looker}`, places, places, weights), digits: 2 })] },
+        { items: [table({ ...map("weights", places, places, weights), digits: 2 })] },
       ],
       says: [
         observe(

@@ -30,7 +30,7 @@ export default lesson({
     right: 1,
     because: "Only keys and values are kept, and there are 8 heads of them where there were 32. Compare the bars: the ratio is the same for texts of all lengths.",
   },
-  formula: "{GiB} = 2 · layers · key/value heads · head width · tokens · bytes of a number ÷ 2³⁰",
+  formula: () => "{GiB} = 2 · layers · key/value heads · head width · tokens · bytes of a number ÷ 2³⁰",
   async run(engine, { groups, step, length }) {
     const compared = [...new Set([kHeads, groups])];
     const { matrices, observations } = await sharing(engine, { tokens: kTokens, heads: kHeads, groups: compared });

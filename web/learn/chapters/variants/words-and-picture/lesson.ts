@@ -22,7 +22,7 @@ export default lesson({
     right: 1,
     because: "A row for each query, which is a word, and a column for each key, which is a patch. A row of 36 can be laid out as 6 × 6, as here.",
   },
-  formula: "weights = softmax(sharpness · words · coloursᵀ ÷ √3), {what words bring back} = weights · colours",
+  formula: () => "weights = softmax(sharpness · words · coloursᵀ ÷ √3), {what words bring back} = weights · colours",
   async run(engine, { word, sharpness }) {
     const { matrices, observations } = await textAndImage(engine, { patch: kPatch, sharpness });
     const named = (name: string): Matrix => given(matrices.find((one) => one.name === name));

@@ -19,7 +19,7 @@ export default lesson({
     right: 1,
     because: "mat has a share of 0.1, so the output takes a tenth of every step of its value. Drag the point or the number of mat.",
   },
-  formula: "{output} = {weights} · {values}",
+  formula: () => "{output} = {weights} · {values}",
   async run(engine, { values }) {
     const { weights, output } = await weightsAsScores(engine, kWeights, values);
     const parts = weights.map((weight, row) => (values[row] ?? []).map((value) => weight * value));

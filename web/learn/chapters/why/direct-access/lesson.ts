@@ -20,7 +20,7 @@ export default lesson({
     right: 1,
     because: "The softmax sees scores, and no places. Choose “week”: only the memory changes.",
   },
-  formula: "share in {the attention} = e^score ÷ (e^score + 11), share in {the memory}, n tokens back = (1 − kept) · keptⁿ",
+  formula: () => "share in {the attention} = e^score ÷ (e^score + 11), share in {the memory}, n tokens back = (1 − kept) · keptⁿ",
   async run(engine, { wanted, keep, fit }) {
     // Query t fits key t, so row t of the weights is the one in which token t is needed.
     const one = tensor(identity(kTokens.length));

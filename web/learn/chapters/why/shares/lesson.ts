@@ -19,7 +19,7 @@ export default lesson({
     right: 1,
     because: "A blend lies between what it is made of, here on the line from cat to sat, and [2, 2] lies outside. Drag the parts: the output stays in between.",
   },
-  formula: "{weights} = {parts} ÷ their sum, {output} = {weights} · {values}",
+  formula: () => "{weights} = {parts} ÷ their sum, {output} = {weights} · {values}",
   async run(engine, { parts }) {
     const row = parts[0] ?? [];
     const total = sum(row);

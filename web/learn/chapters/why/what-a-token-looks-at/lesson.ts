@@ -28,6 +28,7 @@ export default lesson({
     right: 1,
     because: "The model reads from left to right. At “and”, it has not seen the next word, so no word there can change this row. Type it and see.",
   },
+  formula: ({ head }) => `shares in {the sentence} = one row of {The map of head ${head}}, and Σ of each row = 100 %`,
   async run(engine, { text, head, token }) {
     const [layer, index] = placeOf(head);
     const model = await builtIn(engine, "tiny");
