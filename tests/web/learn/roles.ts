@@ -95,21 +95,21 @@ export function readRoles(book: Book): void {
       const lesson = await book.lesson("roles", "found");
       const best = async (): Promise<string> => (await lesson.says())[0] ?? "";
       expect(await best()).toMatch(/layer 1, head \d, looks at what followed/);
-      const induction = await lesson.numbers("induction");
+      const induction = await lesson.numbers("score");
       expect(induction[1]?.filter((score) => score >= 0.5).length).toBeGreaterThanOrEqual(5);
       expect([0, 2, 3].flatMap((layer) => induction[layer] ?? []).every((score) => score < 0.2)).toBe(true);
       await lesson.set("seed", 2);
-      expect(await lesson.numbers("induction")).not.toEqual(induction);
+      expect(await lesson.numbers("score")).not.toEqual(induction);
       expect(await best()).toMatch(/layer 1/);
       await lesson.choose("metric", "previous");
       expect(await best()).toMatch(/layer 0, head 5, looks one token back: 0\.[89]/);
       await lesson.choose("metric", "next");
-      expect((await lesson.numbers("next")).flat().every((score) => score === 0)).toBe(true);
+      expect((await lesson.numbers("score")).flat().every((score) => score === 0)).toBe(true);
       await lesson.choose("model", "tiny-bert");
       expect(await best()).toMatch(/layer 0, head 0, looks one token ahead/);
       for (const metric of ["duplicate", "sink", "entropyNormalized"]) {
         await lesson.choose("metric", metric);
-        expect(await lesson.numbers(metric)).toHaveLength(4);
+        expect(await lesson.numbers("score")).toHaveLength(4);
       }
       expect(await lesson.answer(1)).toMatch(/^Yes/);
     });

@@ -118,15 +118,15 @@ export function readVariants(book: Book): void {
         return Array.from({ length: 8 }, (_, index) => weights.slice(8 * index, 8 * index + 8));
       };
       const lesson = await book.lesson("variants", "shape-finder");
-      expectPrinted(await lesson.numbers("weights of CLS"), expected(1, 2, 0), 2);
+      expectPrinted(await lesson.numbers("weights"), expected(1, 2, 0), 2);
       expect(await lesson.isAsExpected()).toBe(true);
       expect((await lesson.says())[1]).toContain("moon");
       await lesson.set("head", 1);
       await click(lesson, 21);
-      expectPrinted(await lesson.numbers("weights of patch 2,5"), expected(1, 1, 22), 2);
+      expectPrinted(await lesson.numbers("weights"), expected(1, 1, 22), 2);
       await lesson.set("token", 0);
       await lesson.set("layer", 0);
-      expect(sum((await lesson.numbers("weights of CLS")).flat())).toBeLessThan(0.05);
+      expect(sum((await lesson.numbers("weights")).flat())).toBeLessThan(0.05);
       expect((await lesson.says())[0]).toMatch(/^Only/);
       expect(await lesson.answer(2)).toMatch(/^Yes/);
     });
