@@ -206,6 +206,14 @@ class ModelAttention {
   ModelAttention Again(const AttendOptions& options) const;
   AttendSteps StartAgain(const AttendOptions& options, Index piece = Index{1} << 28) const;
 
+  /// Runs the model on another input, which may begin with the same tokens. In a causal model what comes of these is
+  /// copied from this run, if it has kept its values (keep_values) and everything that `options` ask to keep, which may
+  /// not be parts, and if both runs change the same heads' factors and normaliser, and nothing else. The numbers are
+  /// those of Model::Attend up to rounding. Throws as Model::Attend.
+  ModelAttention Attend(const ModelInput& input, const AttendOptions& options = {}) const;
+  AttendSteps StartAttending(const ModelInput& input, const AttendOptions& options = {},
+                             Index piece = Index{1} << 28) const;
+
   /// The model that was run.
   Model model() const;
   /// The run itself, for the functions of explanation.h.
@@ -223,6 +231,8 @@ class AttendSteps {
  public:
   /// The size of pieces for a run that nobody wants to leave: as large as the backend likes them.
   static constexpr Index kWhole = std::numeric_limits<Index>::max();
+  /// The usual size, for a run between whose pieces others have their turn.
+  static constexpr Index kPiece = Index{1} << 28;
 
   AttendSteps(AttendSteps&&) noexcept;
   AttendSteps& operator=(AttendSteps&&) noexcept;

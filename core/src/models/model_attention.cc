@@ -108,12 +108,18 @@ Tensor ModelAttention::Logits() const {
 }
 
 struct AttendSteps::State {
-  State(std::unique_ptr<Run> begun, Index piece)
+  /// The first `of_base` tokens are those of the run `base`, which is empty without any.
+  State(std::unique_ptr<Run> begun, Index piece, std::shared_ptr<const Run> before = {}, Index of_base = 0)
       : run(std::move(begun)),
         options(run->request->options()),
+        base(std::move(before)),
+        shared(of_base),
+        rows(base ? models::RowsFrom(run->model->backend, run->hidden, shared) : DeviceTensor()),
         pass(
-            *run->model, options, 0, run->hidden, static_cast<Index>(run->layers.size()), piece,
-            [this](Index layer, const Kept& kept) { return ProblemOf(layer, kept); },
+            *run->model, options, shared, base ? rows : run->hidden, static_cast<Index>(run->layers.size()), piece,
+            [this](Index layer, const Kept& kept) {
+              return base ? SharedProblemOf(layer, kept) : ProblemOf(layer, kept);
+            },
             [this](Index, Kept& kept) { return CrossProblemOf(kept); }) {
     models::ExpectSource(*run->model, run->request->input());
     if (run->model->encoder && !run->encoder) encoder = std::make_unique<State>(EncoderRun(*run), piece);
@@ -148,6 +154,23 @@ struct AttendSteps::State {
     return problem;
   }
 
+  /// The problem of the tokens that the base does not have: their queries look at the keys of all.
+  AttentionProblem SharedProblemOf(Index layer, const Kept& kept) {
+    const LoadedModel& model = *run->model;
+    const Kept& before = base->At(layer).kept;
+    const auto join = [&](const DeviceTensor& first, const DeviceTensor& more) {
+      return models::Appended(model.backend, first, shared, more);
+    };
+    whole = {};
+    whole.q = join(before.q, kept.q);
+    whole.k = join(before.k, kept.k);
+    whole.v = join(before.v, kept.v);
+    AttentionProblem problem = ProblemOf(layer, whole);
+    problem.q = AsHeads(kept.q, run->info().heads);
+    problem.query_offset = shared;
+    return problem;
+  }
+
   AttentionProblem CrossProblemOf(Kept& kept) {
     const LoadedModel& model = *run->model;
     const models::Layer& layer = model.parameters.layers[static_cast<std::size_t>(pass.layer())];
@@ -167,11 +190,15 @@ struct AttendSteps::State {
 
   double Next() {
     if (encoder) return NextOfEncoder();
-    if (options.keep_hidden && pass.at_layer()) stream = models::CopyOf(run->model->backend, run->hidden);
+    const LoadedModel& model = *run->model;
     const Index layer = pass.layer();
+    if (options.keep_hidden && pass.at_layer())
+      stream = base ? models::Appended(model.backend, base->StreamBefore(layer), shared, rows)
+                    : models::CopyOf(model.backend, run->hidden);
     const double done = pass.Next();
     if (pass.layer() == layer) return Share(done);
-    Kept& kept = pass.kept();
+    if (base && done == 1.0) run->hidden = models::Appended(model.backend, base->hidden, shared, rows);
+    Kept& kept = base ? whole : pass.kept();
     if (!options.keep_values) kept.v = kept.cross_v = {};
     if (!options.keep_parts) kept.heads = kept.cross_heads = {};
     run->layers.push_back(std::make_shared<const LayerRun>(
@@ -192,6 +219,10 @@ struct AttendSteps::State {
 
   std::unique_ptr<Run> run;
   const AttendOptions& options;
+  std::shared_ptr<const Run> base;
+  Index shared;
+  DeviceTensor rows;                                      // the stream of the tokens that the base does not have
+  Kept whole;                                             // the tensors of the layer that is being run, of all tokens
   std::unique_ptr<State> encoder;                         // while it runs
   DeviceTensor source;                                    // the encoder's output
   DeviceTensor stream;                                    // before the layer that is being run
@@ -243,6 +274,17 @@ Model ModelAttention::model() const { return Model(run_->model); }
 AttendSteps ModelAttention::StartAgain(const AttendOptions& options, Index piece) const {
   CheckPiece(piece);
   return AttendSteps(std::make_unique<AttendSteps::State>(std::make_unique<Run>(*run_, options), piece));
+}
+
+AttendSteps ModelAttention::StartAttending(const ModelInput& input, const AttendOptions& options, Index piece) const {
+  CheckPiece(piece);
+  auto run = std::make_unique<Run>(run_->model, input, options);
+  const Index shared = run->SharedTokens(*run_);
+  return AttendSteps(std::make_unique<AttendSteps::State>(std::move(run), piece, shared > 0 ? run_ : nullptr, shared));
+}
+
+ModelAttention ModelAttention::Attend(const ModelInput& input, const AttendOptions& options) const {
+  return StartAttending(input, options, AttendSteps::kWhole).Finish();
 }
 
 ModelAttention ModelAttention::Again(const AttendOptions& options) const {

@@ -278,6 +278,10 @@ bool Request::HasSameScores(const Request& other) const {
          visible_ == other.visible_;
 }
 
+bool Request::IsTheSameForAllTokens() const {
+  return !options_.visible && !options_.bias && options_.replaced_tokens.empty() && !options_.patches.places;
+}
+
 bool Request::HasSameEncoder(const Request& other) const {
   return HasSameScores(other) && std::ranges::equal(encoder_head_mask_.values(), other.encoder_head_mask_.values()) &&
          encoder_patches_.places == other.encoder_patches_.places &&

@@ -25,6 +25,8 @@ class Request {
   /// The first layer that computes something else than in the run of `other`, which has the same input, or the number
   /// of layers when there is none.
   Index FirstDifference(const ModelInfo& info, const Request& other) const;
+  /// Returns true when no option is about some tokens only.
+  bool IsTheSameForAllTokens() const;
   /// Returns true when the encoder's run is that of the run of `other`, which has the same input.
   bool HasSameEncoder(const Request& other) const;
 

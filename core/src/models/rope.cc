@@ -144,8 +144,12 @@ RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length) {
   return angles;
 }
 
+bool HasFixedAngles(const Rope& rope, Index length) {
+  return rope.scaling != RopeScaling::kDynamic || static_cast<double>(length) <= rope.original_positions;
+}
+
 void RequireFixedAngles(const Rope& rope, Index length) {
-  if (rope.scaling != RopeScaling::kDynamic || static_cast<double>(length) <= rope.original_positions) return;
+  if (HasFixedAngles(rope, length)) return;
   throw Error(ErrorCode::kUnsupported, {"step by step, a model with dynamic rope_scaling runs on at most ",
                                         static_cast<Index>(rope.original_positions),
                                         " tokens: beyond, each new token would turn the keys of all before it"});

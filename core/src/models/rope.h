@@ -47,6 +47,8 @@ struct RopeAngles {
 /// The angles of positions [first, first + count) in a text of `length` tokens.
 RopeAngles AnglesAt(const Rope& rope, Index first, Index count, Index length);
 
+/// Returns true when a text of this length has the angles of a shorter one.
+bool HasFixedAngles(const Rope& rope, Index length);
 /// Throws kUnsupported when a text of this length has other angles than a shorter one.
 void RequireFixedAngles(const Rope& rope, Index length);
 

@@ -15,6 +15,33 @@ DeviceTensor CopyOf(const Backend& backend, const DeviceTensor& rows) {
 
 namespace {
 
+/// Rows [first, first + count) of [T, D], as a copy takes them.
+DeviceView<float, 4> Part(const DeviceTensor& rows, Index first, Index count) {
+  DeviceView<float, 4> part = AsHeads(rows, 1);
+  part.data = part.at(0, 0, first);
+  part.shape[2] = count;
+  return part;
+}
+
+}  // namespace
+
+DeviceTensor Appended(const Backend& backend, const DeviceTensor& before, Index count, const DeviceTensor& rows) {
+  const Index more = rows.shape()[0];
+  DeviceTensor all = backend.Allocate({count + more, rows.shape()[1]});
+  backend.Copy(Part(before, 0, count), Part(all, 0, count));
+  backend.Copy(Part(rows, 0, more), Part(all, count, more));
+  return all;
+}
+
+DeviceTensor RowsFrom(const Backend& backend, const DeviceTensor& rows, Index first) {
+  const Index count = rows.shape()[0] - first;
+  DeviceTensor copy = backend.Allocate({count, rows.shape()[1]});
+  backend.Copy(Part(rows, first, count), Part(copy, 0, count));
+  return copy;
+}
+
+namespace {
+
 /// Returns true when the layer has everything that the options ask to keep.
 bool Keeps(const LayerRun& layer, const AttendOptions& options) {
   return (!options.keep_values || layer.kept.v) && (!options.keep_hidden || layer.stream) &&
@@ -50,6 +77,22 @@ Run::Run(const Run& base, const AttendOptions& options)
   const DeviceTensor& stream = base.layers[static_cast<std::size_t>(shared)]->stream;
   if (stream) layers.assign(base.layers.begin(), base.layers.begin() + shared);
   hidden = stream ? CopyOf(model->backend, stream) : Embed(*model, request->input(), 0);
+}
+
+Index Run::SharedTokens(const Run& before) const {
+  const Architecture& a = model->architecture;
+  const ModelInput &mine = request->input(), &its = before.request->input();
+  const auto is_whole = [](const ModelInput& input) { return input.padding.empty() && input.segments.empty(); };
+  if (!a.info.causal || model->encoder || !is_whole(mine) || !is_whole(its) || request->options().keep_parts) return 0;
+  if (!request->IsTheSameForAllTokens() || request->FirstDifference(a.info, *before.request) < a.info.layers) return 0;
+  const auto turns = [&](const std::optional<Rope>& rope) {
+    return rope && !HasFixedAngles(*rope, std::max(length(), before.length()));
+  };
+  if (turns(a.rope) || turns(a.local_rope)) return 0;
+  for (const auto& layer : before.layers)
+    if (!layer->kept.v || !Keeps(*layer, request->options())) return 0;
+  const auto end = std::ranges::mismatch(mine.ids, its.ids).in1;
+  return std::min<Index>(end - mine.ids.begin(), length() - 1);
 }
 
 const LayerRun& Run::At(Index layer) const {

@@ -16,6 +16,10 @@ namespace headlens::models {
 
 /// A copy of rows [T, D] in the backend's memory.
 DeviceTensor CopyOf(const Backend& backend, const DeviceTensor& rows);
+/// The first `count` rows of `before`, and `rows` after them.
+DeviceTensor Appended(const Backend& backend, const DeviceTensor& before, Index count, const DeviceTensor& rows);
+/// A copy of the rows from `first` on.
+DeviceTensor RowsFrom(const Backend& backend, const DeviceTensor& rows, Index first);
 
 /// A layer of a run. Runs that differ only in later layers share it.
 struct LayerRun {
@@ -29,6 +33,10 @@ struct Run {
   Run(std::shared_ptr<const LoadedModel> of, const ModelInput& input, const AttendOptions& options);
   /// The same input with other options. Shares the layers of `base` that need not be computed again.
   Run(const Run& base, const AttendOptions& options);
+
+  /// The number of tokens at the beginning whose rows are those of `before`, a run of the same model over another
+  /// input: 0 unless all that is needed of them was kept, and fewer than there are tokens here.
+  Index SharedTokens(const Run& before) const;
 
   const ModelInfo& info() const { return model->architecture.info; }
   Index length() const { return hidden.shape()[0]; }

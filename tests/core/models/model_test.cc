@@ -25,11 +25,8 @@ std::span<const float> Part(const Tensor& tensor, Index part, Index parts) {
 
 /// Compares every map, the residual stream of every layer, and the logits. Each layer rounds the stream again, so
 /// errors are in proportion to its size.
-void CheckAgainst(const Golden& golden, const Model& model) {
-  const ModelInfo& info = model.info();
-  AttendOptions options;
-  options.keep_hidden = true;
-  const ModelAttention attention = model.Attend(golden.input, options);
+void CheckAgainst(const Golden& golden, const ModelAttention& attention) {
+  const ModelInfo info = attention.model().info();
   const Tensor weights = golden.Expected("weights"), hidden = golden.Expected("hidden");
   REQUIRE(weights.shape() == Shape{info.layers, info.heads, attention.length(), attention.length()});
   const double tolerance = 64 * kEpsilon * MaxNorm(hidden.values());
@@ -52,12 +49,18 @@ void CheckAgainst(const Golden& golden, const Model& model) {
   CheckClose("logits", got.values(), logits.values(), 64 * kEpsilon * MaxNorm(logits.values()));
 }
 
+void CheckWhole(const Golden& golden, const Model& model) {
+  AttendOptions options;
+  options.keep_hidden = true;
+  CheckAgainst(golden, model.Attend(golden.input, options));
+}
+
 TEST_CASE("every family gives PyTorch's maps, streams and logits") {
   for (const std::string& name : GoldenModels()) {
     CAPTURE(name);
     const Golden golden(GoldenFolder(name) + "/expected.safetensors");
-    for (const Backend* backend : TestBackends()) CheckAgainst(golden, LoadFolder(GoldenFolder(name), *backend));
-    ForEachTarget([&] { CheckAgainst(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
+    for (const Backend* backend : TestBackends()) CheckWhole(golden, LoadFolder(GoldenFolder(name), *backend));
+    ForEachTarget([&] { CheckWhole(golden, LoadFolder(GoldenFolder(name), SimdBackend())); });
   }
 }
 
@@ -125,6 +128,77 @@ TEST_CASE("a long pass in pieces of rows and heads is the same, also on several 
   ForEachTarget([&] { CheckPieces(BuiltInModel(), input, {}); });
   const std::unique_ptr<const Backend> threads = MakeSimdBackend(3);
   CheckPieces(BuiltInModel(*threads), input, {});
+}
+
+AttendOptions Keeping() {
+  AttendOptions options;
+  options.keep_hidden = options.keep_values = true;
+  return options;
+}
+
+Index PiecesOf(AttendSteps steps) {
+  Index count = 1;
+  while (steps.Next() < 1.0) ++count;
+  return count;
+}
+
+TEST_CASE("a run that begins as an earlier one did gives PyTorch's numbers, on every backend") {
+  for (const std::string& name : GoldenModels()) {
+    const Golden golden(GoldenFolder(name) + "/expected.safetensors");
+    if (golden.ids.size() < 4) continue;  // an image
+    for (const Backend* backend : TestBackends()) {
+      CAPTURE(name);
+      CAPTURE(backend->name());
+      const Model model = LoadFolder(GoldenFolder(name), *backend);
+      std::vector<std::int32_t> other = golden.ids;
+      other[other.size() - 3] = other.front();
+      ModelInput input = golden.input;
+      input.ids = other;
+      const ModelAttention before = model.Attend(input, Keeping());
+      const ModelAttention whole = model.Attend(golden.input, Keeping()),
+                           after = before.Attend(golden.input, Keeping());
+      CheckAgainst(golden, after);
+      for (Index layer = 0; layer < model.info().layers; ++layer) {
+        const auto check = [&](const char* what, const Tensor& got, const Tensor& expected) {
+          CHECK(got.shape() == expected.shape());
+          CheckClose(what, got.values(), expected.values(), 64 * kEpsilon * MaxNorm(expected.values()));
+        };
+        check("queries", after.Queries(layer), whole.Queries(layer));
+        check("values", after.Values(layer), whole.Values(layer));
+      }
+    }
+  }
+}
+
+TEST_CASE("tokens that an earlier run had are not computed again, if that is all that differs") {
+  std::vector<std::int32_t> ids(250), other;
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<std::int32_t>(i * 37 % 2048);
+  other = ids;
+  other.back() = 5;
+  other.push_back(6);
+  ModelInput input, next;
+  input.ids = ids;
+  next.ids = other;
+  const Model model = BuiltInModel();
+  const ModelAttention before = model.Attend(input, Keeping());
+  const Index all = PiecesOf(model.StartAttending(next, {}, 1));
+  CHECK(PiecesOf(before.StartAttending(next, {}, 1)) < all / 2);
+  CHECK(PiecesOf(before.StartAttending(next, Keeping(), 1)) < all / 2);
+  CHECK(PiecesOf(before.StartAttending(input, {}, 1)) < all / 2);           // the same text: its last token is computed
+  CHECK(PiecesOf(model.Attend(input).StartAttending(next, {}, 1)) == all);  // values were not kept
+  AttendOptions changed;
+  changed.keep_parts = true;
+  CHECK(PiecesOf(before.StartAttending(next, changed, 1)) == all);
+  changed.keep_parts = false;
+  changed.normalizer.temperature = 2.0f;
+  CHECK(PiecesOf(before.StartAttending(next, changed, 1)) == all);
+  const std::vector<std::uint8_t> padding(ids.size(), 0);
+  input.padding = padding;
+  CHECK(PiecesOf(before.StartAttending(input, {}, 1)) > all / 2);
+  next.ids = std::span(other).subspan(1);
+  CHECK(PiecesOf(before.StartAttending(next, {}, 1)) > all / 2);
+  next.ids = {};
+  CHECK_THROWS_AS(before.StartAttending(next), Error);
 }
 
 TEST_CASE("a pass that is left midway leaves the model as it was") {
@@ -620,7 +694,7 @@ TEST_CASE("weights can be read back") {
 TEST_CASE("the built-in model gives PyTorch's numbers") {
   // web/models/train/tiny/golden.py computed these numbers from the same weights in fp64.
   const Golden golden(HEADLENS_GOLDEN_DIR "/built_in/tiny.safetensors");
-  CheckAgainst(golden, LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", SimdBackend()));
+  CheckWhole(golden, LoadFolder(HEADLENS_GOLDEN_DIR "/../../web/models/tiny", SimdBackend()));
 }
 
 }  // namespace
