@@ -504,6 +504,32 @@ describe.each([false, true])("attending, worker: %s", (worker) => {
     attention.dispose();
   });
 
+  test("a run after another has the numbers of a run of its own", async () => {
+    const kept = { keepHidden: true, keepValues: true };
+    let seen = await model.attend("The", kept);
+    for (const text of ["The cat", "The cat sat on the mat.", "The cat sat on a mat", "Another text", "The cat"]) {
+      const [next, whole] = [await seen.attend(text, kept), await model.attend(text, kept)];
+      expect([next.tokens, next.tokenCount, next.ids]).toEqual([whole.tokens, whole.tokenCount, whole.ids]);
+      const scale = maxNorm((await whole.hidden(3)).data);
+      const check = (name: string, got: Tensor, expected: Tensor): void => {
+        expectClose(name, got, expected, 64 * kEpsilon * Math.max(scale, maxNorm(expected.data)));
+      };
+      for (const layer of [0, 3]) {
+        check("hidden", await next.hidden(layer), await whole.hidden(layer));
+        check("values", await next.values(layer), await whole.values(layer));
+        check("map", await next.map(layer, 5), await whole.map(layer, 5));
+      }
+      check("logits", await next.logits(), await whole.logits());
+      seen.dispose();
+      whole.dispose();
+      seen = next;
+    }
+    await expectError(() => seen.attend([]), "value");
+    await expectError(() => seen.attend("The", { keep: true } as never), "option", /unknown option/);
+    seen.dispose();
+    await expectError(() => seen.attend("The"), "disposed");
+  });
+
   test("every row of every map sums to 1 and looks at nothing that comes later", async () => {
     const attention = await model.attend(kText);
     const t = attention.tokens.length;

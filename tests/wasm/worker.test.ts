@@ -90,6 +90,19 @@ const run = (script: string): string =>
     timeout: 20_000,
   });
 
+test("runs that come of a run outlive it, and end with the model", async () => {
+  const model = await engine.loadModel("tiny");
+  const first = await model.attend("The cat sat on", { keepValues: true });
+  const next = first.attend("The cat sat on the mat.");
+  first.dispose();
+  const after = await next;
+  const again = await after.again({ temperature: 2 });
+  after.dispose();
+  expect((await again.map(0, 0)).shape).toEqual([8, 8]);
+  model.dispose();
+  await expectError(() => again.map(0, 0), "disposed");
+});
+
 test("an idle worker does not keep the process alive, a busy one does", () => {
   const script = `
     import { load } from ${entry};

@@ -14,6 +14,8 @@
 namespace headlens {
 namespace {
 
+Index PieceOf(bool at_once) { return at_once ? AttendSteps::kWhole : AttendSteps::kPiece; }
+
 class AttentionHandle {
  public:
   AttentionHandle(AttendSteps steps, const ModelInfo& info) : steps_(std::move(steps)), info_(info) {}
@@ -88,15 +90,18 @@ class AttentionHandle {
     });
   }
 
+  /// Gives a run of another input, as Model.attend does. What both have at the beginning is taken from this one.
+  val Attend(const val& inputs, const std::string& options, bool at_once) const {
+    return Guard([&] { return BeginRun(inputs, options, at_once, Finished().model(), &Finished()); });
+  }
+
   /// Gives a run of the same input with other options, as Model.attend does.
   val Again(const val& inputs, const std::string& options, bool at_once) const {
     return Guard([&] {
       ModelCall call(info_, Finished().length());
       Feed(call, inputs);
       call.Read(options);
-      return AttentionToJs(
-          at_once ? Finished().StartAgain(call.options(), AttendSteps::kWhole) : Finished().StartAgain(call.options()),
-          info_);
+      return AttentionToJs(Finished().StartAgain(call.options(), PieceOf(at_once)), info_);
     });
   }
 
@@ -176,6 +181,7 @@ EMSCRIPTEN_BINDINGS(attention) {
       .function("explainOutput", &AttentionHandle::ExplainOutput)
       .function("sources", &AttentionHandle::Sources)
       .function("contributions", &AttentionHandle::Contributions)
+      .function("attend", &AttentionHandle::Attend)
       .function("again", &AttentionHandle::Again)
       .function("difference", &AttentionHandle::Difference)
       .function("findPaths", &AttentionHandle::FindPaths)
@@ -183,6 +189,17 @@ EMSCRIPTEN_BINDINGS(attention) {
 }
 
 }  // namespace
+
+val BeginRun(const val& inputs, const std::string& options, bool at_once, const Model& model,
+             const ModelAttention* before) {
+  ModelCall call(model.info());
+  Feed(call, inputs);
+  call.Read(options);
+  const Index piece = PieceOf(at_once);
+  return AttentionToJs(before ? before->StartAttending(call.input(), call.options(), piece)
+                              : model.StartAttending(call.input(), call.options(), piece),
+                       model.info());
+}
 
 val AttentionToJs(AttendSteps steps, const ModelInfo& info) {
   return val(std::make_unique<AttentionHandle>(std::move(steps), info));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "convert.h"
@@ -15,6 +16,12 @@ namespace headlens {
 
 /// The run has to be finished before the handle shows anything.
 val AttentionToJs(AttendSteps steps, const ModelInfo& info);
+
+/// Gives a run that is not finished, and whose layers are not begun. `inputs` are as Feed takes them. Whoever wants all
+/// at once gets the pieces that are best for that. What the input has in common with that of `before`, which may be
+/// null, is taken from there.
+val BeginRun(const val& inputs, const std::string& options, bool at_once, const Model& model,
+             const ModelAttention* before);
 
 val DecodingToJs(Decoding decoding);
 

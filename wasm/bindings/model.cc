@@ -93,17 +93,8 @@ class ModelHandle {
     });
   }
 
-  /// Gives a run that is not finished, and whose layers are not begun. `inputs` are as Feed takes them. Whoever wants
-  /// all at once gets the pieces that are best for that.
   val Attend(const val& inputs, const std::string& options, bool at_once) const {
-    return Guard([&] {
-      ModelCall call(info_);
-      Feed(call, inputs);
-      call.Read(options);
-      return AttentionToJs(at_once ? Built().StartAttending(call.input(), call.options(), AttendSteps::kWhole)
-                                   : Built().StartAttending(call.input(), call.options()),
-                           info_);
-    });
+    return Guard([&] { return BeginRun(inputs, options, at_once, Built(), nullptr); });
   }
 
   val StartDecoding(const val& inputs, const std::string& options) const {

@@ -9,8 +9,9 @@ import type { AttentionHandle, DifferenceHandle, HeadlensModule, RawInput } from
 import type { Resource } from "../module/resource.js";
 import { HeadlensError } from "../types/errors.js";
 import type {
-  AgainOptions, AttendOptions, FollowedAgainOptions, HeadPatch, HeadPath, Image, LogitsOptions, Maybe, ModelAttention,
-  ModelInfo, PatchSource, PathsOptions, PixelsOptions, Tensor, TensorLike, VectorsOptions,
+  AgainOptions, AttendOptions, FollowedAgainOptions, FollowedAttendOptions, HeadPatch, HeadPath, Image, LogitsOptions,
+  Maybe, ModelAttention, ModelInfo, ModelInput, PatchSource, PathsOptions, PixelsOptions, Tensor, TensorLike,
+  VectorsOptions,
 } from "../types/index.js";
 import { ExplainedAttention, requireLogits } from "./explanations.js";
 import { checkIndex, checkRange, ifGiven, isBelow } from "./maps.js";
@@ -36,6 +37,10 @@ export interface RunModel {
   readonly model: Resource<unknown>;
   /** Returns the text of a token. */
   readonly piece: (id: number) => string;
+  /** Runs the model on another input, beside a run that may begin in the same way. */
+  readonly attendAfter: (
+    run: () => AttentionHandle, input: ModelInput, options: unknown,
+  ) => WasmModelAttention | Promise<WasmModelAttention>;
 }
 
 type Changes = Read<AgainOptions> & Following;
@@ -221,6 +226,13 @@ export class WasmModelAttention extends ExplainedAttention implements ModelAtten
       const input = { ids, tokens, count, ...(patches && { patches }), ...source };
       return new WasmModelAttention(attention, input, this.#of);
     });
+  }
+
+  attend(input: ModelInput, options: FollowedAttendOptions): Promise<ModelAttention>;
+  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
+  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention | Promise<ModelAttention> {
+    void this.held;
+    return this.#of.attendAfter(() => this.held, input, options);
   }
 
   logits(options?: Maybe<LogitsOptions>): Tensor {

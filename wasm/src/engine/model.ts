@@ -127,6 +127,9 @@ interface Reading extends RunInput {
   readonly inputs: readonly RawInput[];
 }
 
+/** A handle that begins runs. */
+type Attending = Pick<ModelHandle, "attend">;
+
 class WasmModel extends HandleResource<ModelHandle> implements Model {
   readonly info: ModelInfo;
   readonly #module: HeadlensModule;
@@ -144,22 +147,32 @@ class WasmModel extends HandleResource<ModelHandle> implements Model {
   attend(input: ModelInput, options: FollowedAttendOptions): Promise<ModelAttention>;
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
   attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention | Promise<ModelAttention> {
-    void this.held; // a disposed object is reported before anything that is wrong with the arguments
-    return run("attend", options, (checked, atOnce) => this.#begin(input, checked, atOnce));
+    return this.#attend(() => this.held, input, options);
   }
 
-  /** Begins a run, whose layers are yet to be run. */
-  #begin(input: ModelInput, options: Read<AttendOptions> & Following, atOnce: boolean): WasmModelAttention {
+  #attend(
+    by: () => Attending, input: ModelInput, options: unknown,
+  ): WasmModelAttention | Promise<WasmModelAttention> {
+    void this.held; // a disposed object is reported before anything that is wrong with the arguments
+    return run("attend", options, (checked, atOnce) => this.#begin(by, input, checked, atOnce));
+  }
+
+  /** Begins a run, whose layers are yet to be run, by this model or by another run of it. */
+  #begin(
+    by: () => Attending, input: ModelInput, options: Read<AttendOptions> & Following, atOnce: boolean,
+  ): WasmModelAttention {
     const { segments, paddingMask, sourcePaddingMask, truncate, textPair, ...changes } = options;
     const checked = checkTextOptions({ segments, paddingMask, sourcePaddingMask, truncate, textPair }, this.info);
     const reading = this.#read(input, checked);
     const { json, inputs } = readRun("attend", changes, this.info);
-    const handle = this.held; // it is taken after what the caller gave, whose getters may have disposed it
+    const handle = by(); // it is taken after what the caller gave, whose getters may have disposed it
     expectThere(inputs);
     const attention = guarded("attend", () => unwrap(handle.attend([...reading.inputs, ...inputs], json, atOnce), apiName));
     const { info } = this;
     const piece = (id: number): string => this.#tokenizer("text")?.piece(id) ?? info.labels?.[id] ?? String(id);
-    return new WasmModelAttention(attention, reading, { info, module: this.#module, model: this, piece });
+    return new WasmModelAttention(attention, reading, {
+      info, module: this.#module, model: this, piece, attendAfter: (...asked) => this.#attend(...asked),
+    });
   }
 
   patch(source: PatchSource<ModelAttention>): HeadPatch {

@@ -211,6 +211,8 @@ export interface AttentionHandle extends HeadMapsHandle {
   findPaths(layer: number, head: number): PathFinderHandle | Failure;
   /** Begins another run of the same input. `inputs` are those of `attend` without the input itself. */
   again(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
+  /** Begins a run of another input, as a model's handle does. What both have at the beginning is taken from this one. */
+  attend(inputs: readonly RawInput[], options: string, atOnce: boolean): AttentionHandle | Failure;
   /**
    * Gives what was kept of a layer: 0 the stream before it, or after the last layer, [T, D]; 1 queries [H, T, d]; 2 keys and 3 values [G, S, d]; 4 the
    * heads' outputs [H, T, d]. Layers are counted as those of maps are.

@@ -83,8 +83,9 @@ export interface AsyncTransformerDecoderLayer extends AsyncMembers<Layer> {
 export type AsyncEmbedding = AsyncOf<Embedding>;
 export type AsyncAttentionMaps = AsyncOf<AttentionMaps>;
 /** `ModelAttention` with promises. */
-export interface AsyncModelAttention extends AsyncMembers<ModelAttention, "again" | "explain" | "paths"> {
+export interface AsyncModelAttention extends AsyncMembers<ModelAttention, "again" | "attend" | "explain" | "paths"> {
   again(options?: Maybe<AgainOptions | FollowedAgainOptions>): Promise<AsyncModelAttention>;
+  attend(input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>): Promise<AsyncModelAttention>;
   paths: ModelAttention["paths"];
   explain(options: ExplainOptions & { key: number }): Promise<CellExplanation>;
   explain(options: ExplainOptions & { key?: null | undefined }): Promise<RowExplanation>;

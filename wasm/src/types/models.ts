@@ -329,6 +329,18 @@ export interface ModelAttention extends Disposable {
   again(options: FollowedAgainOptions): Promise<ModelAttention>;
   again(options?: Maybe<AgainOptions>): ModelAttention;
   /**
+   * Runs the model on another input, as `model.attend` does. A causal model does not compute tokens again with which both inputs begin, if this run
+   * kept its values (`keepValues`) and what the other is to keep, which may not be parts, and if both change the same heads' factors and normaliser
+   * and nothing else. The numbers are those of `model.attend` up to rounding. Both runs can be disposed of in any order.
+   * @example
+   * const model = await engine.loadModel("tiny");
+   * const seen = model.attend("The cat sat on", { keepValues: true });
+   * const longer = seen.attend("The cat sat on the mat."); // computes three tokens
+   * longer.tokenCount // → 8
+   */
+  attend(input: ModelInput, options: FollowedAttendOptions): Promise<ModelAttention>;
+  attend(input: ModelInput, options?: Maybe<AttendOptions>): ModelAttention;
+  /**
    * Computes the logits [T, vocabSize], or the single row [1, labels] of a classifier. Throws when the model has none. With `layer` it is the logit lens
    * (nostalgebraist 2020), with `head` the logits that a head adds directly.
    * @example

@@ -64,10 +64,15 @@ class RemoteObject extends Resource<number> {
     kind: K, maker: string, reference: Reference,
   ): InstanceType<(typeof kMade)[K]> {
     const what = kind === "layer" ? maker : kind; // messages call a layer by the method that made it
-    return new kMade[kind](this.connection, reference, this, what) as InstanceType<(typeof kMade)[K]>;
+    return new kMade[kind](this.connection, reference, this.owning, what) as InstanceType<(typeof kMade)[K]>;
   }
 
-  /** Makes a run of a model, followed or not. It belongs to what made it. */
+  /** The owner of what this object makes. */
+  protected get owning(): RemoteObject {
+    return this;
+  }
+
+  /** Makes a run of a model, followed or not. */
   protected async run(method: "attend" | "again", options: unknown, ...args: readonly unknown[]): Promise<RemoteModelAttention> {
     const { signal, onProgress, ...rest } = checkFollowed<AttendOptions>(method, options);
     if (!signal && !onProgress) return this.make("attention", method, [...args, rest]);
@@ -179,9 +184,7 @@ class RemoteCache extends remote("cache") {
 class RemoteModel extends remote("model") implements AsyncModel {
   declare readonly info: ModelInfo;
 
-  async attend(
-    input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>,
-  ): Promise<AsyncModelAttention> {
+  attend(input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>): Promise<AsyncModelAttention> {
     return this.run("attend", options, input);
   }
 
@@ -194,6 +197,22 @@ class RemoteModel extends remote("model") implements AsyncModel {
 }
 
 class RemoteModelAttention extends remote("attention") implements AsyncModelAttention {
+  readonly #model: RemoteObject;
+
+  constructor(connection: Connection, reference: Reference, model: RemoteObject, what?: string) {
+    super(connection, reference, model, what);
+    this.#model = model;
+  }
+
+  /** Runs that this one makes belong to its model, so that they can be disposed of in any order. */
+  protected override get owning(): RemoteObject {
+    return this.#model;
+  }
+
+  attend(input: ModelInput, options?: Maybe<AttendOptions | FollowedAttendOptions>): Promise<AsyncModelAttention> {
+    return this.run("attend", options, input);
+  }
+
   again(options?: Maybe<AgainOptions | FollowedAgainOptions>): Promise<AsyncModelAttention> {
     return this.run("again", options);
   }
