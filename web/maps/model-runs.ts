@@ -70,8 +70,11 @@ export async function modelMaps(asked: Asked, signal: AbortSignal, onProgress: (
   }
 }
 
-/** The streams of longer texts are not kept, since they would take much memory. */
+/** The streams and values of longer texts are not kept, since they would take much memory. */
 const kKeptLength = 16_384;
+
+/** The last run of each model that is held. */
+const latest = new Map<AsyncModel, ModelRun>();
 
 async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<EngineMaps> {
   const { reading, changes } = asked;
@@ -86,10 +89,11 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
   const shown: AttentionName = info.encoder ? asked.attention : "decoder";
   const { textPair } = reading;
   const input = await inputOf(reading, info);
-  const unchanged = await model.attend(input, {
+  // Of a text that begins as the last one did, only the rest is computed.
+  const unchanged = await (latest.get(model)?.unchanged ?? model).attend(input, {
     truncate: true,
     ...(textPair !== "" && { textPair }),
-    ...(reading.text.length <= kKeptLength && { keepHidden: info.logits > 0 }),
+    ...(reading.text.length <= kKeptLength && { keepHidden: info.logits > 0, keepValues: info.causal }),
     signal,
     onProgress,
   });
@@ -134,6 +138,7 @@ class ModelRun implements Run {
 
   constructor(facts: Facts, private readonly options: Options) {
     Object.assign(this, facts);
+    latest.set(this.model, this);
   }
 
   get of(): { attention?: AttentionName } {
@@ -150,6 +155,7 @@ class ModelRun implements Run {
   }
 
   release(): void {
+    if (latest.get(this.model) === this) latest.delete(this.model);
     this.#explained?.then((explained) => explained.dispose(), () => undefined);
     if (this.attention !== this.unchanged) this.attention.dispose();
     this.unchanged.dispose();
