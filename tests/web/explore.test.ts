@@ -225,6 +225,26 @@ test.each(["light", "dark"] as const)("every view of the page is clean for axe: 
   expect(await page.$("#keys[open]")).toBeNull();
 });
 
+test("a text that begins as the last one did goes on from its run", async () => {
+  const page = await openPage();
+  await page.evaluate(`
+    window.asked = [];
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...rest) {
+      if (message.method === "attend") asked.push(message.id);
+      post.call(this, message, ...rest);
+    };
+  `);
+  for (const text of ["The king", "The king saw", "The king saw the queen"]) await setText(page, text);
+  // The object that is asked is another run each time, where the model would always be the same.
+  const asked = await page.evaluate("asked") as number[];
+  expect(asked.length).toBeGreaterThanOrEqual(3);
+  expect(new Set(asked).size).toBe(asked.length);
+  const typed = await finding(page);
+  const fresh = await openPage("#text=The+king+saw+the+queen&query=&key=");
+  expect(await finding(fresh)).toBe(typed);
+});
+
 test("typing adds no steps to go back through, and what was chosen before it is one", async () => {
   const page = await openPage();
   await page.click("#grid >>> .thumb[data-layer='2'][data-head='1']");
