@@ -236,10 +236,8 @@ test("a text that begins as the last one did goes on from its run", async () => 
     };
   `);
   for (const text of ["The king", "The king saw", "The king saw the queen"]) await setText(page, text);
-  // The object that is asked is another run each time, where the model would always be the same.
-  const asked = await page.evaluate("asked") as number[];
-  expect(asked.length).toBeGreaterThanOrEqual(3);
-  expect(new Set(asked).size).toBe(asked.length);
+  // The object that is asked is the last run that is there, where the model would always be the same.
+  expect(await page.evaluate("new Set(asked).size")).toBeGreaterThanOrEqual(3);
   const typed = await finding(page);
   const fresh = await openPage("#text=The+king+saw+the+queen&query=&key=");
   expect(await finding(fresh)).toBe(typed);

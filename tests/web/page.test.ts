@@ -309,12 +309,10 @@ test("the address holds text, layer and head", async () => {
 
 test("the page says which build runs and how long the last computation took", async () => {
   const page = await openPage();
-  await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined);
   const { version } = engine.info;
   const threads = Math.min(availableParallelism(), 4);
   const said = threads === 1 ? "one thread" : `${threads} threads`;
-  const line = await page.$eval("#engine", (footer) => footer.textContent ?? "");
-  expect(line).toMatch(
+  await expect.poll(() => page.$eval("#engine", (footer) => footer.textContent)).toMatch(
     new RegExp(`^headlens ${version} · (relaxed )?SIMD build \\(.+\\) · ${said}, in a worker · drawn in \\d+ ms$`),
   );
 });

@@ -2,7 +2,9 @@
 /** Code that a reader may want next is loaded once the first maps are drawn. If that fails, it is tried again when it is wanted. */
 import "../maps/changes.js";
 import "../maps/characters.js";
+import { sharedEngine } from "../maps/engine.js";
 import { kViews } from "../views/computed.js";
+import { byId } from "./by-id.js";
 
 const idle = (): Promise<void> => new Promise((resolve) => {
   // Safari has no idle callbacks.
@@ -21,4 +23,12 @@ export async function prepare(): Promise<void> {
     await idle();
     await code().catch(() => undefined);
   }
+}
+
+/** Tells readers in the footer what computed the maps, and how long the last ones took (milliseconds). */
+export function showEngine(duration: number): void {
+  sharedEngine().then(({ info: { version, simd, target, threads } }) => {
+    const build = simd === "relaxed" ? "relaxed SIMD" : "SIMD";
+    byId("engine", HTMLElement).textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · drawn in ${duration.toFixed(0)} ms`;
+  }, () => undefined); // the elements say what is wrong
 }

@@ -3,7 +3,6 @@ import "./start.js";
 import { AttentionMap, type AttentionMapEvents } from "../elements/index.js";
 import { prepared } from "../elements/head-bar.js";
 import { fetchText } from "../elements/script.js";
-import { sharedEngine } from "../maps/engine.js";
 import { kInitial, kNames, type State } from "../state/state.js";
 import { byId } from "./by-id.js";
 import { offerModels, showModel } from "./models.js";
@@ -25,7 +24,6 @@ const figures = [sentence, next, grid, map];
 const steps = byId("steps", HTMLElement) as AttentionMap;
 const wholeModel = byId("whole-model", HTMLElement);
 const note = byId("note", HTMLElement);
-const engineLine = byId("engine", HTMLElement);
 /** True when the grid and the open head are below each other. */
 const isNarrow = matchMedia("(max-width: 959px)");
 
@@ -90,15 +88,11 @@ function measureRedraw(since: number): void {
   requestAnimationFrame(() => {
     const { duration } = performance.measure("headlens:redraw", { start: since, end: performance.now() });
     document.documentElement.dataset.redrawMs = duration.toFixed(1);
-    void showEngine(`drawn in ${duration.toFixed(0)} ms`);
-    import("./later.js").then(({ prepare }) => prepare(), () => undefined);
+    import("./later.js").then(({ prepare, showEngine }) => {
+      showEngine(duration);
+      return prepare();
+    }).catch(() => undefined);
   });
-}
-
-async function showEngine(last: string): Promise<void> {
-  const { version, simd, target, threads } = (await sharedEngine()).info;
-  const build = simd === "relaxed" ? "relaxed SIMD" : "SIMD";
-  engineLine.textContent = `headlens ${version} · ${build} build (${target}) · ${threads === 1 ? "one thread" : `${threads} threads`}, in a worker · ${last}`;
 }
 
 document.addEventListener("state-change", (event) => {
