@@ -137,7 +137,7 @@ test("a file of maps takes the place of the model, with what can be seen of it, 
   const seen = (): Promise<(boolean | undefined)[]> => page.evaluate(() =>
     ["#next", "#whole-model"].map((id) => document.querySelector(id)?.checkVisibility()));
   await drop(page, maps);
-  await expect.poll(() => chosen(page)).toBe("none: given maps");
+  await expect.poll(() => chosen(page)).toBe("given maps");
   await expect.poll(() => finding(page)).toMatch(/^‘one’ looks at itself: 100 % in head 0\.0/);
   expect(await seen()).toEqual([false, false]);
   const alerts = await page.$$eval(">>> [role=alert]", (all) => all.filter((alert) => alert.checkVisibility()).length);

@@ -21,7 +21,7 @@ let shown = "";
 export function showModel(model: string): void {
   shown = model;
   const known = kBuiltIn.some(([name]) => name === model);
-  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model || "none: given maps";
+  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model || "given maps";
   const more = known ? [] : [[model, own] as const];
   const options = [...kBuiltIn, ...more, ["files", "your files …"], ["address", "an address …"]] as const;
   const option = ([value, words]: (typeof options)[number]): HTMLOptionElement =>
