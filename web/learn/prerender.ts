@@ -20,7 +20,7 @@ const kSources = "web/learn/chapters";
 const read = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
 const prose = async (path: string): Promise<string> => marked.parse(read(path) ?? "", { async: true });
 
-/** Draws a figure in its first state. Comments in its HTML only tell Lit where its parts are, and nothing is alive here. */
+/** Draws a figure in its first state, and finds its place in Explore. Comments in its HTML only tell Lit where its parts are, and nothing is alive here. */
 async function standing(engine: Engine, lesson: Lesson): Promise<{ figure: string; explore: string }> {
   const values = firstValues(lesson.controls);
   const scene = await lesson.run(engine, values);

@@ -21,7 +21,7 @@ const kDoes: Readonly<Record<Measured, string>> = {
 /** So many sequences of so many random tokens, each twice. */
 const [kSequences, kLength] = [2, 16];
 
-/** Each score is an average over the rows i of a map A, of this. */
+/** A score is the mean of this over the rows i of a map A. */
 const kAverages: Readonly<Record<Measured, string>> = {
   induction: `A[i, i − ${kLength - 1}] over the second copy`,
   previous: "A[i, i − 1]",
