@@ -103,7 +103,10 @@ async function compute(asked: Asked, signal: AbortSignal, onProgress: (done: num
     const attention = options ? await unchanged.again(again) : unchanged;
     const steps = code?.stepsOf(changes, info) ?? {};
     const facts = { engine, model, info, reading, input, changes, shown, steps, attention, unchanged };
-    return await mapsOf(new ModelRun(facts, options ?? {}));
+    const run = new ModelRun(facts, options ?? {});
+    const maps = await mapsOf(run);
+    latest.set(model, run);
+    return maps;
   } catch (error) {
     unchanged.dispose();
     throw error;
@@ -138,7 +141,6 @@ class ModelRun implements Run {
 
   constructor(facts: Facts, private readonly options: Options) {
     Object.assign(this, facts);
-    latest.set(this.model, this);
   }
 
   get of(): { attention?: AttentionName } {
