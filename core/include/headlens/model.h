@@ -148,8 +148,36 @@ enum class AttentionPart {
   kCross,    ///< that of the decoder's tokens (rows) to the source's (columns)
 };
 
-class AttendSteps;
 class Model;
+class ModelAttention;
+
+/// A run of a model that goes on piece by piece, so that it can be left between two pieces. What is computed is, bit
+/// for bit, what Model::Attend gives. Shares ownership of the model's weights.
+class AttendSteps {
+ public:
+  /// The size of pieces for a run that nobody wants to leave: as large as the backend likes them.
+  static constexpr Index kWhole = std::numeric_limits<Index>::max();
+  /// The usual size, for a run between whose pieces others have their turn.
+  static constexpr Index kPiece = Index{1} << 28;
+
+  AttendSteps(AttendSteps&&) noexcept;
+  AttendSteps& operator=(AttendSteps&&) noexcept;
+  ~AttendSteps();
+
+  /// Runs the next piece, and returns the share of the pieces that are done then, which rises to 1. At 1 it does
+  /// nothing. When it throws, the run cannot go on.
+  double Next();
+  /// Runs what is left, and returns the result.
+  ModelAttention Finish() &&;
+
+ private:
+  friend class Model;
+  friend class ModelAttention;
+  struct State;
+  explicit AttendSteps(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+  double done_ = 0.0;
+};
 
 /// The result of running a model once. It keeps the queries and keys of every layer, so the map of any head can be
 /// computed when it is needed; maps themselves are not kept. Shares ownership of the model's weights.
@@ -204,7 +232,7 @@ class ModelAttention {
   /// shared, when this run has kept the stream before that layer (keep_hidden) and everything that they ask to keep.
   /// Bit for bit, the result is that of Model::Attend. Throws as Model::Attend.
   ModelAttention Again(const AttendOptions& options) const;
-  AttendSteps StartAgain(const AttendOptions& options, Index piece = Index{1} << 28) const;
+  AttendSteps StartAgain(const AttendOptions& options, Index piece = AttendSteps::kPiece) const;
 
   /// Runs the model on another input, which may begin with the same tokens. In a causal model what comes of these is
   /// copied from this run, if it has kept its values (keep_values) and everything that `options` ask to keep, which may
@@ -212,7 +240,7 @@ class ModelAttention {
   /// those of Model::Attend up to rounding. Throws as Model::Attend.
   ModelAttention Attend(const ModelInput& input, const AttendOptions& options = {}) const;
   AttendSteps StartAttending(const ModelInput& input, const AttendOptions& options = {},
-                             Index piece = Index{1} << 28) const;
+                             Index piece = AttendSteps::kPiece) const;
 
   /// The model that was run.
   Model model() const;
@@ -223,34 +251,6 @@ class ModelAttention {
   friend class AttendSteps;
   explicit ModelAttention(std::shared_ptr<const models::Run> run);
   std::shared_ptr<const models::Run> run_;
-};
-
-/// A run of a model that goes on piece by piece, so that it can be left between two pieces. What is computed is, bit
-/// for bit, what Model::Attend gives. Shares ownership of the model's weights.
-class AttendSteps {
- public:
-  /// The size of pieces for a run that nobody wants to leave: as large as the backend likes them.
-  static constexpr Index kWhole = std::numeric_limits<Index>::max();
-  /// The usual size, for a run between whose pieces others have their turn.
-  static constexpr Index kPiece = Index{1} << 28;
-
-  AttendSteps(AttendSteps&&) noexcept;
-  AttendSteps& operator=(AttendSteps&&) noexcept;
-  ~AttendSteps();
-
-  /// Runs the next piece, and returns the share of the pieces that are done then, which rises to 1. At 1 it does
-  /// nothing. When it throws, the run cannot go on.
-  double Next();
-  /// Runs what is left, and returns the result.
-  ModelAttention Finish() &&;
-
- private:
-  friend class Model;
-  friend class ModelAttention;
-  struct State;
-  explicit AttendSteps(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
-  double done_ = 0.0;
 };
 
 /// A text that is run step by step. The keys and values of earlier tokens are kept, so each step computes only its own
@@ -317,7 +317,7 @@ class Model {
   /// multiply-adds: at least 16 rows of a matrix product, or one key/value head's attention. Throws as Attend, and
   /// kValue for a piece below 1.
   AttendSteps StartAttending(const ModelInput& input, const AttendOptions& options = {},
-                             Index piece = Index{1} << 28) const;
+                             Index piece = AttendSteps::kPiece) const;
 
   /// Starts a text that is run step by step, whose keys and values are kept in F32 or BF16 (see KvCache). Throws
   /// kUnsupported for models that are not causal. An encoder–decoder reads its `source` now, whose keys and values are
