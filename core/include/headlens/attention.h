@@ -132,6 +132,9 @@ struct KeyValueView {
   float operator()(Index b, Index g, Index s, Index i) const {
     return LoadFloat(dtype, at(b, g, s) + i * strides[3] * static_cast<Index>(ByteSize(dtype)));
   }
+  /// Writes the elements of one row as floats into `row`, of as many elements as a row has. Of the host's only, as
+  /// at().
+  void CopyRow(Index b, Index g, Index s, float* row) const;
   /// The same view as floats. Throws kDtype unless the elements are F32.
   DeviceView<const float, 4> floats() const;
   /// Rows [first, first + count) of head `g` in batch `b` alone.

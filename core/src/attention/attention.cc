@@ -107,6 +107,12 @@ KeyValueView::KeyValueView(Floats, const DeviceView<const float, 4>& view) : sha
   }
 }
 
+void KeyValueView::CopyRow(Index b, Index g, Index s, float* row) const {
+  const std::byte* from = at(b, g, s);
+  const Index step = strides[3] * static_cast<Index>(ByteSize(dtype));
+  for (Index i = 0; i < shape[3]; ++i) row[i] = LoadFloat(dtype, from + i * step);
+}
+
 KeyValueView KeyValueView::Part(Index b, Index g, Index first, Index count) const {
   KeyValueView part = *this;
   const Index elements = b * strides[0] + g * strides[1] + first * strides[2];
@@ -128,8 +134,7 @@ Tensor ToFloat(const KeyValueView& view) {
   const View<float, 4> to = tensor.view<4>();
   for (Index b = 0; b < to.shape[0]; ++b)
     for (Index g = 0; g < to.shape[1]; ++g)
-      for (Index s = 0; s < to.shape[2]; ++s)
-        for (Index i = 0; i < to.shape[3]; ++i) to(b, g, s, i) = view(b, g, s, i);
+      for (Index s = 0; s < to.shape[2]; ++s) view.CopyRow(b, g, s, to.at(b, g, s));
   return tensor;
 }
 

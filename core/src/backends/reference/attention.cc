@@ -96,9 +96,9 @@ class ReferenceRun {
 
   /// A key or value of the row's head. Valid until the next call.
   const float* Element(const KeyValueView& view, Index s) {
-    if (view.dtype == DType::kF32) return view.floats().at(at_.b, kv_head_, s).host();
+    if (view.dtype == DType::kF32) return reinterpret_cast<const float*>(view.at(at_.b, kv_head_, s));
     element_.resize(static_cast<std::size_t>(view.shape[3]));
-    for (std::size_t i = 0; i < element_.size(); ++i) element_[i] = view(at_.b, kv_head_, s, static_cast<Index>(i));
+    view.CopyRow(at_.b, kv_head_, s, element_.data());
     return element_.data();
   }
 

@@ -304,7 +304,7 @@ void WholeRows::BlendVisible(const RowBlock& block, Index i, const float* weight
   std::vector<float> value(static_cast<std::size_t>(width));
   for (Index s = keys.begin; s < keys.end; ++s) {
     if (!blend_masked && hidden[static_cast<std::size_t>(s)]) continue;
-    for (Index j = 0; j < width; ++j) value[static_cast<std::size_t>(j)] = p_.v(block.b, block.g, s, j);
+    p_.v.CopyRow(block.b, block.g, s, value.data());
     kernels_.add_scaled(row, width, value.data(), weights[s]);
   }
 }
