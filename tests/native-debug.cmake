@@ -17,6 +17,13 @@ function(headlens_debug_build)
   set_source_files_properties(${optimised} TARGET_DIRECTORY headlens_cases PROPERTIES
     COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
 
+  # Of functions that headers define, the linker takes the first copy that it meets. It meets those of the library first,
+  # which are optimised: the tests then take little more than half the time.
+  if(TARGET headlens_tests AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_link_options(headlens_tests PRIVATE
+      "LINKER:--whole-archive" $<TARGET_FILE:headlens_core> "LINKER:--no-whole-archive")
+  endif()
+
   # The kernels, and the decompositions of Eigen, take the compiler longest. Clang compiles them in half the time when
   # AddressSanitizer's checks are calls instead of instructions in place.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
