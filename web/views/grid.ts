@@ -22,7 +22,7 @@ const kCompactLeast = 6;
 /** Below maps of at least this side stands what the head is called, and from the second on that it has no name. */
 const kWordsSide = 64;
 const kWideSide = 96;
-const kBadgeHeight = 20;
+const kBadgeHeight = 32;
 /** The heights of a head's name and of the line below the maps. */
 const kNameHeight = 16;
 const kStatusHeight = 24;
@@ -381,18 +381,18 @@ const styles = css`
     text-align: center;
   }
   .badge {
-    display: block;
-    height: 20px;
+    display: -webkit-box;
+    height: 32px;
     padding-top: 4px;
     overflow: hidden;
     font-size: 11px;
-    line-height: 16px;
-    text-overflow: ellipsis;
-    white-space: nowrap;
+    line-height: 14px;
+    -webkit-box-orient: vertical;
+    -webkit-line-clamp: 2;
   }
   .badge b {
     color: var(--faint);
-    font: 11px/16px var(--mono);
+    font: 11px/14px var(--mono);
   }
   .badge i {
     color: var(--faint);
