@@ -27,9 +27,9 @@ std::span<const Backend* const> TestBackends();
 /// Calls `test` once for each SIMD target that is compiled in and that this machine has. Failures name the target.
 void ForEachTarget(const std::function<void()>& test);
 
-/// Calls `test` with each of TestBackends, and with every target of the SIMD backend that is not an emulation of
-/// vectors. These differ from the others only in their kernels, whose own tests and the golden cases run on them, too;
-/// here they would take longer than all others together.
+/// Calls `test` with each of TestBackends, and with every target of the SIMD backend but emulations of vectors, where
+/// the machine has others. Emulations differ only in their kernels, whose own tests and the golden cases run on them,
+/// too; here they would take longer than all other targets together.
 void ForEachBackend(const std::function<void(const Backend&)>& test);
 /// The same without the reference backend, for what is compared with it.
 void ForEachOtherBackend(const std::function<void(const Backend&)>& test);
