@@ -44,7 +44,7 @@ const kFirst = [
   {
     name: "page",
     test: new RegExp([
-      "rolldown/runtime", "/node_modules/(lit|@lit|lit-html|lit-element)/", "/web/elements/index\\.ts$",
+      "rolldown/runtime", "/node_modules/(@lit|lit-element|lit(-html)?/(?!.*(directives/|async-directive|directive-helpers)))", "/web/elements/index\\.ts$",
       "/web/views/(map|grid|sentence|next)\\.ts$", "/web/state/address\\.ts$",
     ].join("|")),
   },

@@ -88,7 +88,7 @@ function watch() {
     for (const { duration } of list.getEntries()) seen.longest = Math.max(seen.longest, duration);
   }).observe({ entryTypes: ["longtask"] });
   grid.addEventListener("attention-draw", ({ detail }) => requestAnimationFrame(() => {
-    const heads = grid.shadowRoot.querySelectorAll(".thumb:not(.unknown) canvas").length;
+    const heads = grid.shadowRoot.querySelectorAll(".thumb:not(.unknown)").length;
     seen.drawn.push({ at: performance.now(), tokens: detail.tokens.length, heads });
   }));
   grid.addEventListener("attention-error", ({ detail }) => seen.failed.push(detail.error.message));

@@ -141,7 +141,7 @@ const kMeasures = [
       const drawn = globalThis.draw({ weights: { data, shape: [12, 12, 512, 512] } }, "given");
       const seen = (async () => {
         const element = document.getElementById("given");
-        while (!element.shadowRoot?.querySelector(".thumb:not(.unknown) canvas")) await new Promise((next) => setTimeout(next, 1));
+        while (!element.shadowRoot?.querySelector(".thumb:not(.unknown)")) await new Promise((next) => setTimeout(next, 1));
         return performance.now() - begin;
       })();
       return Promise.all([seen, drawn]);

@@ -62,8 +62,8 @@ async function drawAll({ model, text }) {
   element.text = text;
   await drawn(element);
   const all = performance.now() - call;
-  const canvases = element.shadowRoot.querySelectorAll(".thumb:not(.unknown) canvas").length;
-  return { opening: opened - begin, all, canvases };
+  const heads = element.shadowRoot.querySelectorAll(".thumb:not(.unknown)").length;
+  return { opening: opened - begin, all, heads };
 }
 
 /** In the page: the same work without drawing. */
@@ -107,12 +107,12 @@ try {
   const answer = (path, response) => path === "/" && !!response.writeHead(200, { "content-type": "text/html" }).end(kPage);
   const server = await serve(folder, answer, kIsolation);
   for (let round = 0; round < rounds; ++round) {
-    const { opening, all, canvases } = await inPage(server.url, drawAll);
-    if (canvases !== kLayers * kHeads) throw new Error(`${canvases} heads are drawn, expected ${kLayers * kHeads}`);
+    const { opening, all, heads } = await inPage(server.url, drawAll);
+    if (heads !== kLayers * kHeads) throw new Error(`${heads} heads are drawn, expected ${kLayers * kHeads}`);
     const { tokens, threads, attend, overviews } = await inPage(server.url, computeAll);
     if (tokens !== kTokens || threads !== kThreads) throw new Error(`${tokens} tokens on ${threads} threads, expected ${kTokens} on ${kThreads}`);
     add("the element opens the model with one token", opening);
-    add(`text to all ${canvases} heads of ${tokens} tokens drawn`, all);
+    add(`text to all ${heads} heads of ${tokens} tokens drawn`, all);
     add("of that, the run alone", attend);
     add("and its overviews", overviews);
   }

@@ -227,6 +227,18 @@ export function cellColors(page: Page | Frame, map: string, rows: number, cols: 
   );
 }
 
+/** The pixels (RGBA) of the small map of each head that an element shows. Those of a layer lie on one canvas. */
+export function smallMaps(page: Page, element: string): Promise<{ width: number; height: number; data: number[] }[]> {
+  return page.$$eval(`${element} >>> .thumb`, (found) => found.map((thumb) => {
+    const canvas = thumb.closest(".line")?.querySelector("canvas");
+    const [inner, outer] = [thumb.getBoundingClientRect(), canvas?.getBoundingClientRect() ?? new DOMRect()];
+    const pixels = (length: number): number => Math.round((length * (canvas?.width ?? 0)) / outer.width);
+    const [width, height] = [pixels(inner.width), pixels(inner.height)];
+    const image = canvas?.getContext("2d")?.getImageData(pixels(inner.x - outer.x), pixels(inner.y - outer.y), width, height);
+    return { width, height, data: [...(image?.data ?? [])] };
+  }));
+}
+
 /** A part of a page for axe: one element with all that is in it, and the rules that are asked. */
 interface AxeOptions {
   within?: string;

@@ -260,7 +260,7 @@ test.each(["light", "dark"] as const)("what is not known is dotted, told by its 
   const paper = scheme === "light" ? "255 255 255 255" : "18 21 27 255";
   const zero = [...paletteOf("sequential", scheme).bytes.subarray(0, 4)].join(" ");
   await page.$eval("attention-map", (element) => element.requestUpdate());
-  for (const [selector, view] of [["attention-map >>> .thumb canvas", "grid"], ["attention-map >>> .cells > canvas", "map"]] as const) {
+  for (const [selector, view] of [["attention-map >>> .line canvas", "grid"], ["attention-map >>> .cells > canvas", "map"]] as const) {
     await change(page, { view });
     await seen(page, selector);
     await page.waitForFunction((query) => {

@@ -78,7 +78,7 @@ const logged = (page: Page, start: string): Promise<unknown> =>
 test("the bundle registers the element under a strict policy, and a model's maps are drawn", async () => {
   const page = await openElement({ text: "Anna saw Ben." });
   await logged(page, "attention-draw");
-  expect(await page.$$("#map >>> canvas")).toHaveLength(32);
+  expect(await page.$$("#map >>> .thumb:not(.unknown)")).toHaveLength(32);
 });
 
 test("opening a head by click and by key, and going back", async () => {
@@ -105,7 +105,7 @@ test("arrays computed elsewhere: cross-attention of several heads", async () => 
     keyTokens: ["the", " cat", "!"],
   });
   await logged(page, "attention-draw");
-  expect(await page.$$("#map >>> canvas")).toHaveLength(2);
+  expect(await page.$$("#map >>> .thumb:not(.unknown)")).toHaveLength(2);
   await page.click("#map >>> .thumb[data-head='1']");
   await seen(page, "#map >>> .plot:focus");
   expect(await texts(page, "#map >>> .rows .label")).toEqual(["le", "chat"]);
@@ -275,7 +275,7 @@ test("a model that is not there is said, and the next one is drawn", async () =>
   await page.$eval("#map", (element) => void ((element as AttentionMap).model = "tiny"));
   await logged(page, "attention-draw");
   expect(await page.$$("#map >>> [role=alert]")).toEqual([]);
-  expect(await page.$$("#map >>> canvas")).toHaveLength(32);
+  expect(await page.$$("#map >>> .thumb:not(.unknown)")).toHaveLength(32);
 });
 
 test("a model that never comes does not hold the next one up", async () => {
@@ -283,7 +283,7 @@ test("a model that never comes does not hold the next one up", async () => {
   await seen(page, "#map >>> [role=status]");
   await page.$eval("#map", (element) => void ((element as AttentionMap).model = "tiny"));
   await logged(page, "attention-draw");
-  expect(await page.$$("#map >>> canvas")).toHaveLength(32);
+  expect(await page.$$("#map >>> .thumb:not(.unknown)")).toHaveLength(32);
   faults = faults.filter((fault) => !fault.includes("/never/"));
 });
 
@@ -294,10 +294,11 @@ test("twelve heads of 1024 by 1024 are drawn and stay quick to the pointer", asy
     Object.assign(document.querySelector("#map")!, { weights: { data, shape: [12, 1024, 1024] } });
   });
   await logged(page, "attention-draw");
-  // Thumbnails have the pixels that the screen has, and no more.
-  expect(await page.$$eval("#map >>> canvas", (found) => found.map((canvas) => canvas.width))).toEqual(
-    await page.$$eval("#map >>> .thumb", (found) => found.map((thumb) => Math.round(thumb.clientWidth))),
-  );
+  // Small maps have the numbers and the pixels that the screen has, and no more.
+  const [side = 0] = await page.$$eval("#map >>> .thumb", (found) => found.map((thumb) => thumb.clientWidth));
+  const most = Math.ceil(1024 / side);
+  expect(await texts(page, "#map >>> .status")).toEqual([expect.stringContaining(`max of ${most}×${most}`)]);
+  expect(await page.$$eval("#map >>> canvas", (found) => found.map((canvas) => canvas.width - canvas.clientWidth))).toEqual([0]);
   await page.click("#map >>> .thumb[data-head='7']");
   await seen(page, "#map >>> .plot:focus");
   const milliseconds = await page.evaluate(async () => {
@@ -405,7 +406,7 @@ test("an engine that cannot warm up says so in the console, and draws all the sa
     document.querySelector("main")?.append(element);
   });
   await seen(page, "attention-map >>> canvas");
-  expect(await page.$$("attention-map >>> canvas")).toHaveLength(32);
+  expect(await page.$$("attention-map >>> .thumb:not(.unknown)")).toHaveLength(32);
   await expect.poll(() => warnings.join("\n")).toMatch(/^warn(ing)?: headlens could not warm up: .*nonsense/m);
   expect(refusals.filter((path) => path.startsWith("/dist/warm-up-"))).toHaveLength(1);
   await page.close();

@@ -87,9 +87,6 @@ const base = css`
     height: 100%;
     image-rendering: pixelated;
   }
-  canvas.fine {
-    image-rendering: auto;
-  }
   .token {
     font-family: var(--mono);
     white-space: pre;

@@ -3,6 +3,7 @@
 import { noChange } from "lit";
 import { Directive, PartType, directive } from "lit/directive.js";
 import type { ElementPart, PartInfo } from "lit/directive.js";
+import { isEqual } from "../state/lists.js";
 import { type CellMask, kOpen } from "./mask.js";
 import { type Ends, kMasked, kSteps, kSurroundings, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
 import { codeIn, mostOfRow, rampOf, type Scale, type ScaleChoice, scaleOf } from "./scale.js";
@@ -115,7 +116,7 @@ export function dots(context: CanvasRenderingContext2D, theme: Theme, pixelRatio
 /** Fills the unknown cells of a picture with these codes, which lies in `box`. */
 export function fillUnknown(
   context: CanvasRenderingContext2D, codes: Uint16Array, [rows, cols]: Size,
-  box: Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">, fill: CanvasPattern | string,
+  box: Box, fill: CanvasPattern | string,
 ): void {
   const x = (col: number): number => box.x + Math.round((col * box.width) / cols);
   const y = (row: number): number => box.y + Math.round((row * box.height) / rows);
@@ -128,19 +129,33 @@ export function fillUnknown(
     }
 }
 
+type Box = Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">;
+
+/** Where pictures wait for a moment in their own size before they are enlarged. */
+let small: HTMLCanvasElement | undefined;
+
+/** Paints a picture over a box of a canvas whose pixels are those of the screen. Unknown cells are dotted. */
+function paintInto(context: CanvasRenderingContext2D, picture: Picture, look: Look, box: Box): void {
+  const { x, y, width, height } = box;
+  small ??= document.createElement("canvas");
+  const codes = paint(small, picture, look);
+  context.clearRect(x, y, width, height);
+  // Pictures with more blocks than pixels are smoothed.
+  context.imageSmoothingEnabled = Math.max(...picture.size) > Math.max(width, height);
+  context.imageSmoothingQuality = "high";
+  context.drawImage(small, x, y, width, height);
+  if (!picture.known) return;
+  fillUnknown(context, codes, picture.size, box, dots(context, look.palette.theme, devicePixelRatio));
+}
+
 /** Paints a picture that has unknown cells with as many pixels as its canvas has on the screen, so that their dots are seen. */
 function paintDotted(canvas: HTMLCanvasElement, picture: Picture, look: Look): void {
-  const small = document.createElement("canvas");
-  const codes = paint(small, picture, look);
   const [rows, cols] = picture.size;
   const pixels = (length: number, blocks: number): number => Math.max(Math.round(length * devicePixelRatio), blocks);
-  [canvas.width, canvas.height] = [pixels(canvas.clientWidth, cols), pixels(canvas.clientHeight, rows)];
+  const [width, height] = [pixels(canvas.clientWidth, cols), pixels(canvas.clientHeight, rows)];
+  Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d");
-  if (!context) return;
-  context.imageSmoothingEnabled = false;
-  context.drawImage(small, 0, 0, canvas.width, canvas.height);
-  const box = { x: 0, y: 0, width: canvas.width, height: canvas.height };
-  fillUnknown(context, codes, picture.size, box, dots(context, look.palette.theme, devicePixelRatio));
+  if (context) paintInto(context, picture, look, { x: 0, y: 0, width, height });
 }
 
 class Draw extends Directive {
@@ -172,6 +187,48 @@ class Draw extends Directive {
 
 /** `<canvas ${draw(picture, look)}>` paints one pixel for each number where all are known, and only when something is different. */
 export const draw = directive(Draw);
+
+/** Pictures with their places on one canvas, in CSS pixels: x, y, width and height. */
+export type Placed = readonly [picture: Picture | undefined, look: Look | undefined, ...box: number[]];
+
+/** The pixels on a side of a canvas that every browser can hold. */
+const kMostPixels = 16_384;
+
+class DrawAll extends Directive {
+  #drawn: readonly (Placed | undefined)[] = [];
+
+  override update({ element }: ElementPart, [all, right, bottom]: [readonly Placed[], number, number]): unknown {
+    const canvas = element as HTMLCanvasElement;
+    const context = canvas.getContext("2d");
+    const ratio = Math.min(devicePixelRatio, kMostPixels / Math.max(right, bottom));
+    const pixels = (length: number): number => Math.round(length * ratio);
+    const [width, height] = [pixels(right), pixels(bottom)];
+    if (canvas.width !== width || canvas.height !== height || all.length < this.#drawn.length) {
+      Object.assign(canvas, { width, height });
+      this.#drawn = [];
+    }
+    all.forEach((placed, index) => {
+      if (!context || isEqual(placed, this.#drawn[index] ?? [])) return;
+      const [picture, look, left = 0, top = 0, across = 0, down = 0] = placed;
+      const [x, y] = [pixels(left), pixels(top)];
+      const box = { x, y, width: pixels(left + across) - x, height: pixels(top + down) - y };
+      if (picture && look) paintInto(context, picture, look, box);
+      else context.clearRect(box.x, box.y, box.width, box.height);
+    });
+    this.#drawn = all;
+    return noChange;
+  }
+
+  render(_all: readonly Placed[], _right: number, _bottom: number): unknown {
+    return noChange;
+  }
+}
+
+/**
+ * `<canvas ${drawAll(pictures, width, height)}>` paints many pictures on one canvas, each only when something about it
+ * is different. A browser takes far longer for many canvases than for one of their size.
+ */
+export const drawAll = directive(DrawAll);
 
 /** The colours [cells × RGBA] of a row, for what is tinted beside a map. */
 export function rowColors(row: Picture, look: Look): Uint8ClampedArray {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** All heads as small maps, each on its own canvas: a row for each layer and a column for each head. */
+/** All heads as small maps: a row for each layer, drawn on one canvas, and a column for each head. */
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { kNoPattern } from "../heads/no-pattern.js";
-import { draw, type Look, Looks } from "../maps/canvas.js";
+import { drawAll, Looks, type Placed } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
 import { linkInWords, strongestLink } from "../maps/words.js";
@@ -33,8 +33,6 @@ const mostSide = (heads: number, aspect: number): number => (heads <= 4 ? 224 : 
 const kMostAspect = 8;
 /** The cells that are asked for at a time. All heads of a short text come at once, and those of a long one by and by. */
 const kBatchCells = 1 << 20;
-/** Pictures with more blocks on a side than they have pixels are smoothed. */
-const isFine = (blocks: number, side: number): boolean => blocks > side;
 
 /** The maps that are drawn, and the overviews of them that are there, as [layer][head]. */
 interface Content {
@@ -49,9 +47,12 @@ const isComplete = ({ maps, done }: Content): boolean => done === headCount(maps
 
 interface Layout {
   readonly columns: number;
+  /** The width and the height of a map, the space between maps, and the height of the words below each. */
   readonly side: number;
+  readonly high: number;
   readonly gap: number;
-  /** True where each map has words below it. */
+  readonly below: number;
+  /** True where these words are what a head is called. */
   readonly hasWords: boolean;
 }
 
@@ -147,16 +148,14 @@ class GridView implements View {
   }
 
   #row(
-    { maps, overviews }: Content, layer: number, { side: width, hasWords }: Layout, isWrapped: boolean,
-    marked: ReadonlySet<string>,
+    content: Content, layer: number, layout: Layout, isWrapped: boolean, marked: ReadonlySet<string>,
   ): TemplateResult {
+    const { maps, overviews } = content;
     const [stopLayer, stopHead] = this.#stop;
     const cell = (_: unknown, head: number): TemplateResult => {
       const overview = overviews[layer]?.[head];
       const isChosen = layer === this.host.state.layer && head === this.host.state.head;
       const words = this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`;
-      const picture = overview?.picture;
-      const fine = picture && isFine(Math.max(...picture.size), width * devicePixelRatio) ? "fine" : nothing;
       const name = this.host.names?.[layer]?.[head]?.name;
       const isMarked = marked.has(`${layer}.${head}`);
       const label = `Layer ${layer}, head ${head}${name ? `, ${name}` : ""}${isMarked ? ", marked" : ""}: ${overview ? words : "not computed yet"}`;
@@ -169,19 +168,26 @@ class GridView implements View {
             data-layer=${layer}
             data-head=${head}
             @click=${(event: MouseEvent): void => (event.shiftKey ? this.#mark(layer, head) : this.host.openHead(layer, head, "map"))}
-          >
-            <canvas part="canvas" class=${fine} ${draw(picture, overview && this.#lookFor(maps, layer, overview))}></canvas>
-          </button>
-          ${hasWords ? badge(layer, head, name, width) : isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
+          ></button>
+          ${layout.hasWords ? badge(layer, head, name, layout.side) : isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
         </div>
       `;
     };
     const cells = Array.from({ length: maps.heads[layer] ?? 0 }, cell);
-    return html`<div role="row" class="layer"><span role="rowheader" class="name" part="label">L${layer}</span><div role="presentation" class="line">${cells}</div></div>`;
+    return html`<div role="row" class="layer"><span role="rowheader" class="name" part="label">L${layer}</span><div role="presentation" class="line">${cells}${this.#pictures(content, layer, layout)}</div></div>`;
   }
 
-  #lookFor(maps: MapSource, layer: number, overview: Overview): Look {
-    return this.#looks.of(maps, layer, overview, this.host.scaleChoice, this.host.colors);
+  /** The maps of a layer, on one canvas over its buttons. */
+  #pictures({ maps, overviews }: Content, layer: number, { columns, side, high, gap, below }: Layout): TemplateResult {
+    const count = maps.heads[layer] ?? 0;
+    const [across, down] = [side + gap, high + below + gap];
+    const placed = Array.from({ length: count }, (_, head): Placed => {
+      const overview = overviews[layer]?.[head];
+      const look = overview && this.#looks.of(maps, layer, overview, this.host.scaleChoice, this.host.colors);
+      return [overview?.picture, look, (head % columns) * across, Math.floor(head / columns) * down, side, high];
+    });
+    const [width, height] = [columns * across - gap, Math.ceil(count / columns) * down - below - gap];
+    return html`<canvas part="canvas" aria-hidden="true" .style=${`width: ${width}px; height: ${height}px`} ${drawAll(placed, width, height)}></canvas>`;
   }
 
   /**
@@ -299,8 +305,10 @@ function layoutOn(maps: MapSource, room: Room, lines: number): Layout {
   };
   // The badges say which layer and head it is, so that the names beside and above are not needed.
   const worded = sideWith(kBadgeHeight, room.width);
-  if (!room.isCompact && worded >= kWordsSide) return { columns, side: worded, gap, hasWords: true };
-  return { columns, side: sideWith(room.isCompact || lines === 1 ? 0 : kNameHeight), gap, hasWords: false };
+  const hasWords = !room.isCompact && worded >= kWordsSide;
+  const below = hasWords ? kBadgeHeight : room.isCompact || lines === 1 ? 0 : kNameHeight;
+  const side = hasWords ? worded : sideWith(below);
+  return { columns, side, high: side / aspectOf(maps), gap, below, hasWords };
 }
 
 /** The blocks of a thumbnail: as many as it has pixels on the device. */
@@ -370,6 +378,7 @@ const styles = css`
     align-self: start;
   }
   .line {
+    position: relative;
     display: grid;
     grid-template-columns: repeat(var(--columns), var(--side));
     gap: var(--gap);
@@ -402,19 +411,19 @@ const styles = css`
     outline: 2px dashed var(--ink);
     outline-offset: 1px;
   }
+  .line canvas {
+    position: absolute;
+    pointer-events: none;
+  }
   .thumb {
-    display: grid;
+    display: block;
     width: 100%;
     aspect-ratio: var(--aspect);
-    border-radius: 2px;
+    border-radius: 0;
     background: var(--hatch);
-    overflow: hidden;
   }
   .thumb.unknown {
     background: var(--dots);
-  }
-  .thumb.unknown canvas {
-    visibility: hidden;
   }
   .thumb:hover {
     outline: 1px solid var(--faint);
