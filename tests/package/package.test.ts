@@ -96,7 +96,7 @@ describe("the tarball", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
     const budgets: Record<string, number> = {
       "worker.js": 35_000,
-      "headlens.arrays.js": 57_500,
+      "headlens.arrays.js": 58_500,
       "headlens-simd.wasm": 236_000,
       "headlens-relaxed.wasm": 237_000,
     };

@@ -4,10 +4,11 @@ import { load } from "headlens";
 import { expect, test } from "vitest";
 import { codesOf, lookOf } from "../../web/maps/canvas.js";
 import { givenMaps, type GivenWeights } from "../../web/maps/given.js";
-import { causalMask } from "../../web/maps/mask.js";
+import { causalMask, givenMask, kOpen } from "../../web/maps/mask.js";
 import { kInfinite, kMasked, kMinusInfinite, kNaN, kSteps, paletteOf } from "../../web/maps/palette.js";
 import { codeIn, placeOf, rampOf, scaleInWords, scaleOf, valueAt } from "../../web/maps/scale.js";
-import { blockBegin, type MapSource, type Overview, type Picture } from "../../web/maps/source.js";
+import { blockBegin, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "../../web/maps/source.js";
+import { pooled, type WholeMap } from "../../web/maps/whole.js";
 import { kAttributes, kInitial, readState, writeState } from "../../web/state/state.js";
 import { fittingCell, isWhole, panned, settled, showing, shownPart, zoomed } from "../../web/maps/viewport.js";
 
@@ -43,30 +44,30 @@ test("masked, NaN and the infinities look like nothing else, in both themes", ()
 const kFacts = { largest: Float32Array.of(1, 0.5, 0.25, 0.125), keys: Float32Array.of(1, 2, 3, 4), signed: false };
 
 test("a scale is chosen as it is said to be", () => {
-  expect(scaleOf("auto", kFacts, 32, 1)).toMatchObject({ kind: "fixed", min: 0, max: 1 });
+  expect(scaleOf("auto", kFacts, 32, () => 1)).toMatchObject({ kind: "fixed", min: 0, max: 1 });
   // The first row has no choice of keys, so that its 1 says nothing.
-  expect(scaleOf("auto", kFacts, 33, 1)).toMatchObject({ kind: "head", min: 0, max: 0.5 });
-  expect(scaleInWords(scaleOf("head", kFacts, 33, 1))).toBe("0 – 0.50, this head");
-  expect(scaleOf("log", kFacts, 4, 1)).toMatchObject({ kind: "log", min: 1e-4, max: 1 });
-  const row = scaleOf("row", kFacts, 4, 1);
+  expect(scaleOf("auto", kFacts, 33, () => 1)).toMatchObject({ kind: "head", min: 0, max: 0.5 });
+  expect(scaleInWords(scaleOf("head", kFacts, 33, () => 1))).toBe("0 – 0.50, this head");
+  expect(scaleOf("log", kFacts, 4, () => 1)).toMatchObject({ kind: "log", min: 1e-4, max: 1 });
+  const row = scaleOf("row", kFacts, 4, () => 1);
   expect(placeOf(row, 0.125, 3)).toBe(1);
   expect(placeOf(row, 0.125, 1)).toBe(0.5);
   const hundred = Float32Array.from({ length: 100 }, (_, i) => i / 100);
   const percentile = { largest: hundred, keys: new Float32Array(100).fill(9), signed: false };
-  expect(scaleOf("head", percentile, 100, 1).max).toBeCloseTo(0.94, 6);
+  expect(scaleOf("head", percentile, 100, () => 1).max).toBeCloseTo(0.94, 6);
   const none = { largest: new Float32Array(3), keys: new Float32Array(3), signed: false };
-  expect(scaleOf("head", none, 100, 1).max).toBe(1);
+  expect(scaleOf("head", none, 100, () => 1).max).toBe(1);
 });
 
 test("the legend's values are those of its colours, on every scale", () => {
   const signed = { ...kFacts, signed: true };
   for (const facts of [kFacts, signed]) {
     for (const choice of ["fixed", "head", "log"] as const) {
-      const scale = scaleOf(choice, facts, 100, 2);
+      const scale = scaleOf(choice, facts, 100, () => 2);
       for (const place of [0, 0.25, 0.5, 1]) expect(placeOf(scale, valueAt(scale, place))).toBeCloseTo(place, 6);
     }
   }
-  const scale = scaleOf("fixed", kFacts, 4, 1);
+  const scale = scaleOf("fixed", kFacts, 4, () => 1);
   expect([0, 0.25, 1, 7, NaN, Infinity, -Infinity].map((value) => codeIn(rampOf(scale), value, scale.max))).toEqual([
     0, 128, 255, 255, kNaN, kInfinite, kMinusInfinite,
   ]);
@@ -101,6 +102,46 @@ test("given arrays are pooled to the largest magnitude of each block, and NaN st
   const [overview] = await maps.overviews(0, [0, 1], [53, 91]);
   expect(overview?.keys[10]).toBe(11);
   expect(overview?.picture.values[17]).toBeNaN();
+});
+
+/** Pools a part by looking at each block alone: its largest by magnitude, or NaN where there is one or nothing is seen. */
+function pooledPlainly(map: WholeMap, { rows, cols: across }: Part, size: Size): number[] {
+  const { values, known, mask, size: [, cols] } = map;
+  const cellsOf = ([begin, end]: Range, block: number, blocks: number): number[] => {
+    const [from, to] = [blockBegin(block, end - begin, blocks), blockBegin(block + 1, end - begin, blocks)];
+    return Array.from({ length: to - from }, (_, index) => begin + from + index);
+  };
+  return Array.from({ length: size[0] * size[1] }, (_, index) => {
+    const [i, j] = [Math.floor(index / size[1]), index % size[1]];
+    const cells = cellsOf(rows, i, size[0]).flatMap((row) =>
+      cellsOf(across, j, size[1]).map((col) => [row, col] as const));
+    const seen = cells
+      .filter(([row, col]) => !mask.hides(row, row + 1, col, col + 1) && known?.[row * cols + col] !== 0)
+      .map(([row, col]) => values[row * cols + col]!);
+    const isNaN = seen.length === 0 || seen.some(Number.isNaN);
+    return isNaN ? NaN : seen.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most));
+  });
+}
+
+test("any part of any map is pooled to what its blocks hold", () => {
+  const random = randoms(7);
+  const upTo = (most: number): number => 1 + Math.floor(random() * most);
+  for (let round = 0; round < 600; round++) {
+    const [height, width, signed] = [upTo(17), upTo(17), round % 2 === 1];
+    const odd = [NaN, Infinity, 0, ...(signed ? [-Infinity, -0] : [])];
+    const length = height * width;
+    const values = Float32Array.from({ length }, () => odd[Math.floor(random() * 40)] ?? random() - (signed ? 0.5 : 0));
+    // NaN has many bit patterns, and this one has no larger one.
+    new Int32Array(values.buffer).forEach((_, at, bits) => random() < 0.02 && (bits[at] = 0x7fffffff));
+    const known = round % 3 === 0 ? Uint8Array.from({ length }, () => Number(random() < 0.7)) : undefined;
+    const given = givenMask(Array.from({ length }, () => random() < 0.6), width);
+    const mask = [kOpen, causalMask(), causalMask(3), given][round % 4]!;
+    const map: WholeMap = { values, known, mask, signed, size: [height, width] };
+    const [top, left] = [upTo(height) - 1, upTo(width) - 1];
+    const part: Part = { rows: [top, top + upTo(height - top)], cols: [left, left + upTo(width - left)] };
+    const { values: numbers, size } = pooled(map, part, [upTo(17), upTo(17)]);
+    expect([...numbers].map((value) => value + 0), `round ${round}`).toEqual(pooledPlainly(map, part, size).map((value) => value + 0));
+  }
 });
 
 test("a block is hatched only when all of its cells are masked", () => {
@@ -151,7 +192,7 @@ function contrast(
   picture: Picture, maps: MapSource, overview: Overview, on: (row: number, col: number) => boolean,
 ): [number, number] {
   const length = maps.tokens.length;
-  const scale = scaleOf("auto", overview, length, 1);
+  const scale = scaleOf("auto", overview, length, () => 1);
   const sums = [0, 0, 0, 0];
   const [rows, cols] = picture.size;
   codesOf(picture, lookOf(scale, maps.maskOf(0), { theme: "light" })).forEach((code, index) => {

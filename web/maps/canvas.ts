@@ -35,10 +35,11 @@ export class Looks {
   of(maps: MapSource, layer: number, overview: Overview, choice: ScaleChoice, colors: Colors): Look {
     const known = this.#looks.get(overview);
     if (known?.choice === choice) {
-      const { palette, scale } = known.look;
-      if (palette === paletteOf(scale.colormap, colors.theme, colors.ends)) return known.look;
+      const { palette, scale: { colormap } } = known.look;
+      if (palette === paletteOf(colormap, colors.theme, colors.ends)) return known.look;
     }
-    const look = lookOf(scaleOf(choice, overview, maps.keyTokens.length, maps.fixedMost), maps.maskOf(layer), colors);
+    const scale = scaleOf(choice, overview, maps.keyTokens.length, () => maps.fixedMost);
+    const look = lookOf(scale, maps.maskOf(layer), colors);
     this.#looks.set(overview, { choice, look });
     return look;
   }
@@ -199,7 +200,6 @@ class DrawAll extends Directive {
 
   override update({ element }: ElementPart, [all, right, bottom]: [readonly Placed[], number, number]): unknown {
     const canvas = element as HTMLCanvasElement;
-    const context = canvas.getContext("2d");
     const ratio = Math.min(devicePixelRatio, kMostPixels / Math.max(right, bottom));
     const pixels = (length: number): number => Math.round(length * ratio);
     const [width, height] = [pixels(right), pixels(bottom)];
@@ -208,12 +208,14 @@ class DrawAll extends Directive {
       this.#drawn = [];
     }
     all.forEach((placed, index) => {
-      if (!context || isEqual(placed, this.#drawn[index] ?? [])) return;
       const [picture, look, left = 0, top = 0, across = 0, down = 0] = placed;
+      const before = this.#drawn[index] ?? [];
+      if (isEqual(placed, before) || !(picture ?? before[0])) return;
+      const context = canvas.getContext("2d");
       const [x, y] = [pixels(left), pixels(top)];
       const box = { x, y, width: pixels(left + across) - x, height: pixels(top + down) - y };
-      if (picture && look) paintInto(context, picture, look, box);
-      else context.clearRect(box.x, box.y, box.width, box.height);
+      if (context && picture && look) paintInto(context, picture, look, box);
+      else context?.clearRect(box.x, box.y, box.width, box.height);
     });
     this.#drawn = all;
     return noChange;

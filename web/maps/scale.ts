@@ -59,13 +59,13 @@ function mostOf({ largest }: HeadFacts): number {
   return largest.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
 }
 
-/** Chooses the scale of one head. `fixed` is the largest value of the fixed scale. */
-export function scaleOf(choice: ScaleChoice, facts: HeadFacts, keyCount: number, fixed: number): Scale {
+/** Chooses the scale of one head. `fixed` finds the end of the fixed scale, which takes long in large arrays. */
+export function scaleOf(choice: ScaleChoice, facts: HeadFacts, keyCount: number, fixed: () => number): Scale {
   const colormap = facts.signed ? "diverging" : "sequential";
   if (typeof choice === "number")
     return { kind: "fixed", colormap, min: facts.signed ? -choice : 0, max: choice, isExceeded: mostOf(facts) > choice };
   const kind = choice === "auto" ? (keyCount <= kSmall ? "fixed" : "head") : choice;
-  const most = { fixed, head: usualLargest(facts), row: mostOf(facts), log: mostOf(facts) }[kind];
+  const most = kind === "fixed" ? fixed() : kind === "head" ? usualLargest(facts) : mostOf(facts);
   const max = most > 0 ? most : 1;
   const min = facts.signed ? -max : kind === "log" ? max / 10 ** kDecades : 0;
   return { kind, colormap, min, max, ...(kind === "row" && { rows: facts.largest }) };

@@ -74,7 +74,6 @@ export class ShapedMaps implements MapSource {
   readonly keyTokens: readonly string[];
   readonly tokenCount: number;
   readonly heads: readonly number[];
-  readonly fixedMost: number;
   readonly run: Run | undefined;
   readonly unknownName = "left out";
   /** The tokens of each row and column in the maps as they are. */
@@ -93,8 +92,12 @@ export class ShapedMaps implements MapSource {
     this.tokens = rows.map(([begin, end]) => wordText(tokens.slice(begin, end)));
     this.keyTokens = cols.map(([begin, end]) => wordText(keyTokens.slice(begin, end)));
     this.tokenCount = rows.length;
-    ({ heads: this.heads, fixedMost: this.fixedMost } = source);
+    this.heads = source.heads;
     this.run = run;
+  }
+
+  get fixedMost(): number {
+    return this.source.fixedMost;
   }
 
   maskOf(layer: number): CellMask {

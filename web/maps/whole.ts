@@ -20,9 +20,11 @@ export interface WholeMap extends Values {
  * Pools a part of a map. NaN stays NaN, so that a pooled picture does not hide it. Masked cells and those that are not
  * known count for nothing.
  */
-export function pooled({ values, known, mask, size: whole }: WholeMap, part: Part, wanted: Size): Picture {
+export function pooled(map: WholeMap, part: Part, wanted: Size): Picture {
+  const { values, known, mask, signed, size: whole } = map;
   const [height, width] = [part.rows[1] - part.rows[0], part.cols[1] - part.cols[0]];
   const size: Size = [Math.min(wanted[0], height), Math.min(wanted[1], width)];
+  if (!known && !signed && mask.visible) return { part, size, values: pooledWeights(map, part, size) };
   const cols = whole[1];
   const numbers = new Float32Array(size[0] * size[1]).fill(NaN);
   const seen = new Uint8Array(numbers.length);
@@ -49,16 +51,55 @@ export function pooled({ values, known, mask, size: whole }: WholeMap, part: Par
   return { part, size, values: numbers, ...(known && { known: seen }) };
 }
 
+/**
+ * The same for values of at least 0 that are all known, of which each query sees a range: first down, then across. Their
+ * bits have the order of the numbers, with NaN above all, and are compared without branches, which would often be
+ * guessed wrong.
+ */
+function pooledWeights(map: WholeMap, { rows, cols: [left, right] }: Part, size: Size): Float32Array {
+  const { values, mask, size: [, cols] } = map;
+  const numbers = new Float32Array(size[0] * size[1]).fill(NaN);
+  const bits = new Int32Array(numbers.buffer);
+  const cells = new Int32Array(values.buffer, values.byteOffset, values.length);
+  const most = new Int32Array(cols);
+  const beginOf = (block: number): number => rows[0] + blockBegin(block, rows[1] - rows[0], size[0]);
+  for (let blockRow = 0; blockRow < size[0]; blockRow++) {
+    most.fill(-1);
+    for (let row = beginOf(blockRow); row < beginOf(blockRow + 1); row++) {
+      const [first, last] = mask.visible?.(row, row + 1) ?? [0, 0];
+      const end = Math.min(last, right) | 0;
+      for (let col = Math.max(first, left) | 0; col < end; col++)
+        most[col] = larger(most[col] as number, Math.min((cells[row * cols + col] as number) & kMagnitude, kMost));
+    }
+    for (let block = 0, col = left; block < size[1]; block++) {
+      const end = left + blockBegin(block + 1, right - left, size[1]);
+      let largest = -1;
+      for (; col < end; col++) largest = larger(largest, most[col] as number);
+      if (largest >= 0) bits[blockRow * size[1] + block] = largest;
+    }
+  }
+  return numbers;
+}
+
+/** All bits of a number but its sign, and the largest of these that `larger` takes, which is NaN as all above infinity. */
+const kMagnitude = 0x7fffffff;
+const kMost = kMagnitude - 1;
+
+/** The larger of two integers from −1 on, whose difference must be an integer of 32 bits, too. */
+const larger = (a: number, b: number): number => (a + ((b - a) & ~((b - a) >> 31))) | 0;
+
 /** The facts from which a scale of colours is chosen. */
 export function factsOf(map: WholeMap): Omit<Overview, "picture"> {
   const { values, known, mask, size: [rows, cols], signed } = map;
   const largest = new Float32Array(rows);
   const keys = new Float32Array(rows);
-  const open = mask === kOpen;
+  const asks = !mask.visible;
   for (let row = 0; row < rows; row++) {
     let [most, count] = [0, 0];
-    for (let col = 0; col < cols; col++) {
-      if (!open && mask.hides(row, row + 1, col, col + 1)) continue;
+    const [first, last] = mask.visible?.(row, row + 1) ?? [0, cols];
+    const end = Math.min(last, cols) | 0;
+    for (let col = Math.max(first, 0) | 0; col < end; col++) {
+      if (asks && mask.hides(row, row + 1, col, col + 1)) continue;
       count++;
       if (known && !known[row * cols + col]) continue;
       const value = values[row * cols + col] as number;

@@ -141,7 +141,7 @@ class CompareView implements View {
     const facts = { largest: Float32Array.from(largest), signed: false, keys };
     const end = values.reduce((most, value) => Math.max(most, Math.abs(value)), kLeast);
     const signed: Scale = { kind: "fixed", colormap: "diverging", min: -end, max: end };
-    const weights = scaleOf(scaleChoice, facts, width, 1);
+    const weights = scaleOf(scaleChoice, facts, width, () => 1);
     const masks = [maskOf(aligned, layer, 0), maskOf(aligned, aligned.sides[1].layer, 1)] as const;
     const change = lookOf(signed, maskOf(aligned, layer), colors);
     const of = [lookOf(weights, masks[0], colors), lookOf(weights, masks[1], colors), change] as const;
