@@ -293,3 +293,12 @@ test("on a phone, a swipe goes to the next head, and one down scrolls", async ()
   await swipe(-100, 80);
   expect(await stateOf(page, "head")).toBe(head);
 });
+
+test("an address that names only a model opens it with texts that it can read", async () => {
+  for (const model of ["tiny-bert", "tiny-translator", "tiny-vit"]) {
+    const page = await openPage(`#model=${model}`);
+    await seen(page, "#grid >>> .thumb:not(.unknown)");
+    for (const id of ["sentence", "next", "grid", "map"])
+      expect(await texts(page, `#${id} >>> [role=alert]`), `${model}, ${id}`).toEqual([]);
+  }
+});

@@ -59,13 +59,13 @@ export class Frame {
 
   #content(): TemplateResult {
     const { drawn, error, lacksPicture, progress } = this.of.work;
-    if (error) {
-      return html`<div class="message" part="error" role="alert"><slot name="error"><p>${error.message}</p><button @click=${this.of.retry}>Try again</button></slot></div>
-        <slot name="fallback"></slot>`;
-    }
+    const alert = error && html`<div class="message" part="error" role="alert"><slot name="error"><p>${error.message}</p><button @click=${this.of.retry}>Try again</button></slot></div>`;
+    // A reader who writes goes on below an error, which the next letter may put right.
+    const isWritten = drawn && this.of.work.drawnKind?.isEditor === true && this.of.host.controls === "full";
+    if (alert && !isWritten) return html`${alert} <slot name="fallback"></slot>`;
     if (lacksPicture) return this.#picturePlace();
     return drawn
-      ? html`${this.#running(progress)} ${this.#shortened()} ${this.#view(drawn)} ${this.#declaration()}`
+      ? html`${alert} ${this.#running(progress)} ${this.#shortened()} ${this.#view(drawn)} ${this.#declaration()}`
       : html`${this.#running()} <slot name="fallback">${this.#waiting()}</slot>`;
   }
 

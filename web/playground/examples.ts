@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page can open with these: for each built-in model inputs in which one of its heads makes its point. */
 import type { State } from "../state/state.js";
-import { kUsual, kUsualPicture, opened } from "./usual.js";
+import { kUsual, kUsualPicture, kUsualTranslation, opened } from "./usual.js";
 
 export interface Example {
   readonly title: string;
@@ -32,8 +32,7 @@ export const kExamples: readonly Example[] = [
     textPair: "It is on the [MASK].", layer: 2, head: 4, query: "25", key: "6",
   }),
   of("A translation, word by word", {
-    model: "tiny-translator", source: "The small cat does not eat the black fish.",
-    text: "le petit chat ne mange pas le poisson noir.", attention: "cross", layer: 1, head: 0, query: "8", key: "7",
+    model: "tiny-translator", ...kUsualTranslation, attention: "cross", query: "8", key: "7",
   }),
   of("The patches of a triangle", {
     model: "tiny-vit", image: kUsualPicture, view: "picture", layer: 1, head: 2, query: "0",

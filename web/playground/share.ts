@@ -2,7 +2,7 @@
 /** The page's address holds all that a reader chose, and goes back with the browser. */
 import { readAddress, writeAddress } from "../state/address.js";
 import type { State } from "../state/state.js";
-import { kUsual, kUsualPicture } from "./usual.js";
+import { kUsual, kUsualPicture, kUsualTranslation } from "./usual.js";
 
 /** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
 const kDelay = 250;
@@ -19,7 +19,8 @@ const isFlowing = (changed: readonly string[]): boolean =>
 /** An address need not say this: the state that the page opens in, whose pins belong to its own text only. */
 function usualOf({ text = kUsual.text, model = kUsual.model, src = "" }: Partial<State>): Readonly<State> {
   if (text === kUsual.text && model === kUsual.model && src === "") return kUsual;
-  return { ...kUsual, query: "", key: "", image: model === "tiny-vit" ? kUsualPicture : "" };
+  const input = model === "tiny-vit" ? { image: kUsualPicture } : model === "tiny-translator" ? kUsualTranslation : {};
+  return { ...kUsual, query: "", key: "", ...input };
 }
 
 export class Shared {

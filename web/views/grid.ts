@@ -22,7 +22,9 @@ const kCompactLeast = 6;
 /** Below maps of at least this side stands what the head is called, and from the second on that it has no name. */
 const kWordsSide = 64;
 const kWideSide = 96;
-const kBadgeHeight = 32;
+/** The lines of these words, of which narrow ones take more, and the height of so many. */
+const linesOf = (side: number): number => (side < kWideSide ? 3 : 2);
+const badgeHeight = (lines: number): number => 4 + 14 * lines;
 /** The heights of a head's name and of the line below the maps. */
 const kNameHeight = 16;
 const kStatusHeight = 24;
@@ -120,8 +122,8 @@ class GridView implements View {
       html`<span role="columnheader" class="name" part="label">H${index}</span>`;
     const names = Array.from({ length: most }, name);
     const marked = markedHeads(this.host.state.heads);
-    const style = `--columns: ${layout.columns}; --side: ${layout.side}px; --gap: ${layout.gap}px; --aspect: ${aspectOf(content.maps)}`;
-    const { hasWords } = layout;
+    const { columns, side, gap, below, hasWords } = layout;
+    const style = `--columns: ${columns}; --side: ${side}px; --gap: ${gap}px; --aspect: ${aspectOf(content.maps)}; --below: ${below}px; --lines: ${linesOf(side)}`;
     return html`
       <div class="heads ${isWrapped ? "wrapped" : ""} ${hasWords ? "badged" : ""} ${this.host.room.isCompact ? "compact" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
         <div role="row" class="layer ${isWrapped || hasWords ? "unseen" : ""}">
@@ -304,9 +306,10 @@ function layoutOn(maps: MapSource, room: Room, lines: number): Layout {
     return Math.floor(Math.max(Math.min(wide, high), kCompactLeast));
   };
   // The badges say which layer and head it is, so that the names beside and above are not needed.
-  const worded = sideWith(kBadgeHeight, room.width);
+  const badge = badgeHeight(linesOf(sideWith(badgeHeight(2), room.width)));
+  const worded = sideWith(badge, room.width);
   const hasWords = !room.isCompact && worded >= kWordsSide;
-  const below = hasWords ? kBadgeHeight : room.isCompact || lines === 1 ? 0 : kNameHeight;
+  const below = hasWords ? badge : room.isCompact || lines === 1 ? 0 : kNameHeight;
   const side = hasWords ? worded : sideWith(below);
   return { columns, side, high: side / aspectOf(maps), gap, below, hasWords };
 }
@@ -391,13 +394,13 @@ const styles = css`
   }
   .badge {
     display: -webkit-box;
-    height: 32px;
+    height: var(--below);
     padding-top: 4px;
     overflow: hidden;
     font-size: 11px;
     line-height: 14px;
     -webkit-box-orient: vertical;
-    -webkit-line-clamp: 2;
+    -webkit-line-clamp: var(--lines);
   }
   .badge b {
     color: var(--faint);

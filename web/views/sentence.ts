@@ -3,6 +3,7 @@
  * The text itself: large tokens, tinted by what the chosen one looks at, with arcs to what it looks at most, and the
  * finding in words. The text can be edited in place.
  */
+import type { ModelInfo } from "headlens";
 import { css, html, nothing } from "lit";
 import type { ReactiveController, TemplateResult } from "lit";
 import { findingOf, type FindingPart, holding } from "../heads/finding.js";
@@ -57,6 +58,9 @@ class SentenceView implements View, ReactiveController {
   #arcs: { readonly row: number; readonly cols: readonly number[]; readonly weights: Float32Array } | undefined;
   /** All that the arcs were drawn from last. */
   #drawnArcs: readonly unknown[] = [];
+
+  /** The model that the texts are for, as long as another is not known. */
+  #info: ModelInfo | undefined;
 
   constructor(private readonly host: Host) {
     host.addController(this);
@@ -116,12 +120,12 @@ class SentenceView implements View, ReactiveController {
   #editor(maps: MapSource | undefined): TemplateResult | typeof nothing {
     // Given maps read no text that could be changed.
     if (this.host.controls !== "full" || (maps && !maps.run)) return nothing;
-    if (maps?.run?.info.image) return html`
+    const info = (this.#info = maps?.run?.info ?? this.#info);
+    if (info?.image) return html`
       <label class="sentence-edit sentence-picture">Choose a picture …
         <input class="unseen" type="file" accept="image/*" @change=${this.#onPicture} />
       </label>`;
     if (!this.#isEditing) return html`<button class="sentence-edit" @click=${(): void => this.#edit(true)}><span aria-hidden="true">✎</span> Edit text</button>`;
-    const info = maps?.run?.info;
     const { state } = this.host;
     const hasSource = info?.encoder !== undefined || state.source !== "";
     const hasPair = (info !== undefined && info.segments > 0 && !info.causal) || state.textPair !== "";

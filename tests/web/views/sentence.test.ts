@@ -143,3 +143,20 @@ test.each(["light", "dark"] as const)("the sentence is clean for axe, and looked
   expect(await axe(small)).toEqual([]);
   await shoot(small, `sentence-phone-${scheme}`);
 });
+
+test("a field that a reader empties stays below the error, and what is typed next is read", async () => {
+  const page = await views.open([{
+    view: "sentence", model: "tiny-translator", source: "The cat sleeps.", text: "le chat dort.", attention: "cross",
+    controls: "full",
+  }]);
+  await page.click("#map >>> .sentence-edit");
+  await seen(page, "#map >>> textarea[name=source]");
+  await page.$eval("#map >>> textarea[name=source]", (field) => (field).select());
+  await page.keyboard.press("Backspace");
+  await seen(page, "#map >>> [role=alert] ::-p-text(source is missing)");
+  expect(await texts(page, "#map >>> .sentence-token"), "tokens of the text before").toEqual([]);
+  await page.keyboard.type("The dog sleeps.");
+  await seen(page, "#map >>> .sentence-token[data-axis=col][aria-label*=dog]");
+  expect(await texts(page, "#map >>> [role=alert]")).toEqual([]);
+  expect(await stateOf(page, "source")).toBe("The dog sleeps.");
+});
