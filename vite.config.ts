@@ -38,13 +38,14 @@ const kPolicyInPage: Plugin = {
 
 /**
  * All that the first maps are drawn with is one script, since each is compressed by itself. Other pages share it, so that
- * the page's own code, which runs when it is loaded, stays out of it.
+ * the page's own code, which runs when it is loaded, stays out of it. Lit's further directives come with the views that use them.
  */
 const kFirst = [
   {
     name: "page",
     test: new RegExp([
-      "rolldown/runtime", "/node_modules/(@lit|lit-element|lit(-html)?/(?!.*(directives/|async-directive|directive-helpers)))", "/web/elements/index\\.ts$",
+      "rolldown/runtime", "/web/elements/index\\.ts$",
+      "/node_modules/(@lit|lit-element|lit(-html)?/(?!.*(directives/|async-directive|directive-helpers)))",
       "/web/views/(map|grid|sentence|next)\\.ts$", "/web/state/address\\.ts$",
     ].join("|")),
   },
