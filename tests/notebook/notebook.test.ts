@@ -121,7 +121,7 @@ async function checkFigures(page: Page, theme: Theme): Promise<void> {
   const [shown, hostile, layers] = figures as [Frame, Frame, Frame];
   await expect.poll(() => cellColors(shown, "attention-map", 2, 2), kPoll).toEqual(colorsOf(kShownWeights, theme));
   await expect.poll(() => cellColors(hostile, "attention-map", 4, 4), kPoll).toEqual(colorsOf(kHostileWeights, theme));
-  await expect.poll(async () => (await layers.$$("attention-map >>> canvas")).length, kPoll).toBe(6);
+  await expect.poll(async () => (await layers.$$("attention-map >>> .thumb:not(.unknown)")).length, kPoll).toBe(6);
   const json = await hostile.$eval("attention-map", (map) => map.toJSON());
   expect(JSON.parse(json)).toMatchObject({ tokens: kHostile, weights: [[kHostileWeights]] });
   expect(await hostile.$$("attention-map >>> img, img")).toEqual([]);
