@@ -131,7 +131,7 @@ export class Work implements ReactiveController {
     if (!this.of.element.isConnected || isEnded(error)) return;
     this.error = error instanceof Error ? error : new Error(String(error));
     this.progress = undefined;
-    // What it still fetches would come after this error, as if nothing were wrong.
+    // Numbers that are still on their way would be drawn after this error, as if nothing were wrong.
     this.drawn?.clear?.();
     this.movesFocus = false;
     this.of.element.requestUpdate();
