@@ -114,6 +114,8 @@ export function dots(context: CanvasRenderingContext2D, theme: Theme, pixelRatio
   return context.createPattern(canvas, "repeat") ?? paper;
 }
 
+type Box = Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">;
+
 /** Fills the unknown cells of a picture with these codes, which lies in `box`. */
 export function fillUnknown(
   context: CanvasRenderingContext2D, codes: Uint16Array, [rows, cols]: Size,
@@ -129,8 +131,6 @@ export function fillUnknown(
       if (col > begin) context.fillRect(x(begin), y(row), x(col) - x(begin), y(row + 1) - y(row));
     }
 }
-
-type Box = Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">;
 
 /** Where pictures wait for a moment in their own size before they are enlarged. */
 let small: HTMLCanvasElement | undefined;

@@ -59,8 +59,8 @@ class SentenceView implements View, ReactiveController {
   /** All that the arcs were drawn from last. */
   #drawnArcs: readonly unknown[] = [];
 
-  /** The model that the texts are for, as long as another is not known. */
-  #info: ModelInfo | undefined;
+  /** The models that were read with, which decide the fields while there are no maps. */
+  readonly #models = new Map<string, ModelInfo>();
 
   constructor(private readonly host: Host) {
     host.addController(this);
@@ -120,13 +120,14 @@ class SentenceView implements View, ReactiveController {
   #editor(maps: MapSource | undefined): TemplateResult | typeof nothing {
     // Given maps read no text that could be changed.
     if (this.host.controls !== "full" || (maps && !maps.run)) return nothing;
-    const info = (this.#info = maps?.run?.info ?? this.#info);
+    const { state } = this.host;
+    if (maps?.run) this.#models.set(maps.run.reading.model, maps.run.info);
+    const info = maps ? maps.run?.info : this.#models.get(state.model);
     if (info?.image) return html`
       <label class="sentence-edit sentence-picture">Choose a picture …
         <input class="unseen" type="file" accept="image/*" @change=${this.#onPicture} />
       </label>`;
     if (!this.#isEditing) return html`<button class="sentence-edit" @click=${(): void => this.#edit(true)}><span aria-hidden="true">✎</span> Edit text</button>`;
-    const { state } = this.host;
     const hasSource = info?.encoder !== undefined || state.source !== "";
     const hasPair = (info !== undefined && info.segments > 0 && !info.causal) || state.textPair !== "";
     const field = (name: Field, label: string): TemplateResult => {

@@ -160,3 +160,12 @@ test("a field that a reader empties stays below the error, and what is typed nex
   expect(await texts(page, "#map >>> [role=alert]")).toEqual([]);
   expect(await stateOf(page, "source")).toBe("The dog sleeps.");
 });
+
+test("a model that reads texts has fields for them, even without a text after one that reads pictures", async () => {
+  const image = "/dist/models/tiny-vit/examples/00.png";
+  const page = await views.open([{ view: "sentence", model: "tiny-vit", image, controls: "full" }]);
+  await seen(page, "#map >>> .sentence-picture");
+  await page.$eval("#map", (map) => void Object.assign(map, { model: "tiny", image: "", text: "" }));
+  await seen(page, "#map >>> textarea[name=text]");
+  expect(await texts(page, "#map >>> .sentence-picture")).toEqual([]);
+});
