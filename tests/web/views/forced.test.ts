@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Forced colours and reduced motion: axe finds nothing in any view, and nothing moves. */
+/** Forced colours and reduced motion: axe finds nothing in any view, all text can be read, and nothing moves. */
 import type { CDPSession, Page } from "puppeteer-core";
 import { expect, test } from "vitest";
 import { kViews } from "../../../web/views/computed.js";
 import { axe } from "../browser.js";
+import { faintLines } from "./contrast.js";
 import { change, kSentence, type Properties, shoot, stateOf, Views } from "./harness.js";
 
 const views = new Views();
 
-/** The contrast of colours is left out: axe reads the author's, and the reader's own take their place. */
+/** Contrast is measured on the pixels instead: axe reads the author's colours, and the reader's own take their place. */
 const findings = (page: Page): Promise<string[]> => axe(page, { rules: { "color-contrast": { enabled: false } } });
+
+/** WCAG 2.2, success criterion 1.4.3. */
+const kLeastContrast = 4.5;
 
 /** Emulates a reader's own colours, of which the browser makes a light or a dark set, and waits until they are drawn. */
 async function force(page: Page, session: CDPSession, scheme: string): Promise<void> {
@@ -39,16 +43,20 @@ async function expectForced(page: Page, session: CDPSession, view: string, schem
     matchMedia("(forced-colors: active)").matches && matchMedia(`(prefers-color-scheme: ${name})`).matches, scheme);
   expect(isForced).toBe(true);
   expect(await findings(page), `${view}, ${scheme}`).toEqual([]);
+  const picture = (): Promise<Uint8Array> => shoot(page, `forced-${scheme}-${view}`, false);
+  const { lines, faint } = await faintLines(page, picture, kLeastContrast);
+  expect(lines, `${view}, ${scheme}`).toBeGreaterThan(8);
+  expect(faint, `${view}, ${scheme}`).toEqual([]);
   const moving = await page.evaluate(() =>
     document.getAnimations().filter(({ playState }) => playState === "running").length);
   expect(moving, `${view}, ${scheme}`).toBe(0);
-  await shoot(page, `forced-${scheme}-${view}`);
 }
 
 test("all views in forced colours, dark and light", async () => {
   // The views of the sentence take turns in one element, whose model is loaded once.
   const open = async (properties: Properties): Promise<[Page, CDPSession]> => {
     const page = await views.open([properties]);
+    await page.setViewport({ width: 1280, height: 1200, deviceScaleFactor: 2 });
     await page.evaluate(() => (document.documentElement.style.colorScheme = "light dark"));
     return [page, await page.createCDPSession()];
   };

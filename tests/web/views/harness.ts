@@ -109,11 +109,11 @@ export async function change(page: Page, properties: Properties, id = "map"): Pr
 export const stateOf = (page: Page, name: keyof State, id = "map"): Promise<unknown> =>
   page.$eval(`#${id}`, (element, field) => (element as AttentionMap)[field], name);
 
-/** Saves a picture of the page in build/screenshots, to be looked at. */
-export async function shoot(page: Page, name: string): Promise<void> {
+/** Saves a picture of the page, or of what its window shows, in build/screenshots, to be looked at, and returns it. */
+export async function shoot(page: Page, name: string, fullPage = true): Promise<Uint8Array> {
   const folder = join(root, "build/screenshots");
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  return page.screenshot({ path: join(folder, `${name}.png`), fullPage });
 }
 
 /** Numbers of another build of the engine are the same but for rounding. */
