@@ -460,15 +460,17 @@ function stages(quick) {
   if (quick) {
     return {
       ...still,
-      js: one(["native", "wasm", "dist"], () => vitest("js", "--project=wasm", "--project=native", "--exclude=**/bench.test.ts")),
+      js: one(["wasm", "dist"], () => vitest("js", "--project=wasm")),
       native: one(["native"], () => ctest("native", "-L", "quick", "--parallel", "1")),
+      program: one(["native", "dist"], () => vitest("program", "--project=native", "--exclude=**/{bench,written}.test.ts")),
     };
   }
   return {
     ...still,
     wasm: all(["wasm"], () => ctest("wasm")),
-    js: one(["native", "wasm", "dist"], () => vitest("js", "--project=!notebook")),
-    native: one(["native"], () => ctest("native", "--parallel", "1")),  // beside js, which takes about as long
+    js: one(["wasm", "dist"], () => vitest("js", "--project=wasm", "--project=web", "--project=package")),
+    native: one(["native"], () => ctest("native", "--parallel", "1")),  // beside js, which takes longer
+    program: one(["native", "dist"], () => vitest("program", "--project=native")),
     notebook: one(["wasm", "dist"], () => vitest("notebook", "--project=notebook")),
     oclgrind: one(["native"], oclgrind),
     "native-debug": all(["native-debug"], async () => sum(await ctest("native-debug"), await sanitizedProgram())),

@@ -10,6 +10,7 @@ function(headlens_debug_build)
   # Neither the program nor most of the tests compute anything that takes long: they are not optimised. What the tests
   # compare with is.
   target_compile_options(headlens PRIVATE -O0)
+  target_compile_options(headlens_tokenizer PRIVATE -O0)
   target_compile_options(headlens_cases PRIVATE -O0)
   get_target_property(sources headlens_cases SOURCES)
   set(optimised ${sources})

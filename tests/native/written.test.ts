@@ -7,8 +7,8 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { succeeds } from "../native/support.js";
-import { axe, holds, launchChromium, open, root } from "./browser.js";
+import { axe, holds, launchChromium, open, root } from "../web/browser.js";
+import { succeeds } from "./support.js";
 
 const kFolder = mkdtempSync(join(tmpdir(), "headlens-"));
 const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e", "שלום·a", "<img src=x onerror=alert(1)>"];
