@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "backends/checks.h"
+#include "base/views.h"
+#include "headlens/backend.h"
+
+namespace headlens {
+namespace {
+
+/// The larger number, or NaN when one of them is NaN.
+float Larger(float a, float b) { return b > a || b != b ? b : a; }
+
+/// The largest of numbers, of which there is at least one. Lanes are compared side by side, since one comparison after the
+/// other waits for the one before it.
+float LargestOf(std::span<const float> numbers) {
+  constexpr std::size_t kLanes = 16;
+  if (numbers.size() < kLanes) return std::accumulate(numbers.begin() + 1, numbers.end(), numbers[0], Larger);
+  std::array<float, kLanes> lanes;
+  std::copy_n(numbers.begin(), kLanes, lanes.begin());
+  std::size_t at = kLanes;
+  for (; at + kLanes <= numbers.size(); at += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = Larger(lanes[lane], numbers[at + lane]);
+  }
+  for (std::size_t lane = 0; at < numbers.size(); ++at, ++lane) lanes[lane] = Larger(lanes[lane], numbers[at]);
+  return std::accumulate(lanes.begin() + 1, lanes.end(), lanes[0], Larger);
+}
+
+/// sums[s] = Σ of column s of `rows`
+void AddUp(const View<const float, 2>& rows, std::span<double> sums) {
+  std::ranges::fill(sums, 0.0);
+  for (Index row = 0; row < rows.shape[0]; ++row) {
+    const float* cells = rows.at(row);
+    for (std::size_t s = 0; s < sums.size(); ++s) sums[s] += double{cells[s]};
+  }
+}
+
+/// The largest number in each column of `rows`, of which there is at least one: those of a single row where they are, or
+/// those of several in `largest`.
+std::span<const float> TakeLargest(const View<const float, 2>& rows, std::span<float> largest) {
+  const std::span<const float> first{rows.at(0), largest.size()};
+  if (rows.shape[0] == 1) return first;
+  std::ranges::copy(first, largest.begin());
+  for (Index row = 1; row < rows.shape[0]; ++row) {
+    const float* cells = rows.at(row);
+    for (std::size_t s = 0; s < largest.size(); ++s) largest[s] = Larger(largest[s], cells[s]);
+  }
+  return largest;
+}
+
+}  // namespace
+
+void Backend::Pool(DeviceView<const float, 2> device_x, const Pooling& pooling, DeviceView<float, 2> device_y) const {
+  CheckPool(device_x, pooling, device_y);
+  const View<const float, 2> x = device_x.host();
+  const View<float, 2> y = device_y.host();
+  const bool mean = pooling.kind == PoolKind::kMean;
+  std::vector<double> sums(static_cast<std::size_t>(mean ? x.shape[1] : 0));
+  std::vector<float> largest(static_cast<std::size_t>(mean ? 0 : x.shape[1]));
+  for (Index i = 0; i < y.shape[0]; ++i) {
+    const Index block = pooling.first_block + i, top = BlockBegin(block, pooling.rows, pooling.row_blocks),
+                bottom = BlockBegin(block + 1, pooling.rows, pooling.row_blocks);
+    const View<const float, 2> rows = Rows(x, top - pooling.first_row, bottom - top);
+    if (mean) AddUp(rows, sums);
+    const std::span<const float> columns = mean ? std::span<const float>() : TakeLargest(rows, largest);
+    for (Index j = 0; j < y.shape[1]; ++j) {
+      const Index left = BlockBegin(j, x.shape[1], y.shape[1]), right = BlockBegin(j + 1, x.shape[1], y.shape[1]);
+      if (mean) {
+        const double sum = std::accumulate(sums.begin() + left, sums.begin() + right, 0.0);
+        y(i, j) = static_cast<float>(sum / static_cast<double>((bottom - top) * (right - left)));
+      } else {
+        y(i, j) = LargestOf(columns.subspan(static_cast<std::size_t>(left), static_cast<std::size_t>(right - left)));
+      }
+    }
+  }
+}
+
+}  // namespace headlens
