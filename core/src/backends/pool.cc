@@ -15,8 +15,8 @@ namespace {
 /// The larger number, or NaN when one of them is NaN.
 float Larger(float a, float b) { return b > a || b != b ? b : a; }
 
-/// The largest of numbers, of which there is at least one. Lanes are compared side by side, since one comparison after the
-/// other waits for the one before it.
+/// The largest of numbers, of which there is at least one. Lanes are compared side by side, since one comparison after
+/// the other waits for the one before it.
 float LargestOf(std::span<const float> numbers) {
   constexpr std::size_t kLanes = 16;
   if (numbers.size() < kLanes) return std::accumulate(numbers.begin() + 1, numbers.end(), numbers[0], Larger);
@@ -39,8 +39,8 @@ void AddUp(const View<const float, 2>& rows, std::span<double> sums) {
   }
 }
 
-/// The largest number in each column of `rows`, of which there is at least one: those of a single row where they are, or
-/// those of several in `largest`.
+/// The largest number in each column of `rows`, of which there is at least one: those of a single row where they are,
+/// or those of several in `largest`.
 std::span<const float> TakeLargest(const View<const float, 2>& rows, std::span<float> largest) {
   const std::span<const float> first{rows.at(0), largest.size()};
   if (rows.shape[0] == 1) return first;
