@@ -52,6 +52,25 @@ std::span<const float> TakeLargest(const View<const float, 2>& rows, std::span<f
   return largest;
 }
 
+/// to[j] = the mean of the columns of block j of `rows`
+void PoolMeans(const View<const float, 2>& rows, std::span<const std::size_t> begins, std::span<double> sums,
+               std::span<float> to) {
+  AddUp(rows, sums);
+  for (std::size_t j = 0; j < to.size(); ++j) {
+    const std::span<const double> block = sums.subspan(begins[j], begins[j + 1] - begins[j]);
+    const double cells = static_cast<double>(rows.shape[0]) * static_cast<double>(block.size());
+    to[j] = static_cast<float>(std::accumulate(block.begin(), block.end(), 0.0) / cells);
+  }
+}
+
+/// to[j] = the largest number in the columns of block j of `rows`
+void PoolLargest(const View<const float, 2>& rows, std::span<const std::size_t> begins, std::span<float> largest,
+                 std::span<float> to) {
+  const std::span<const float> columns = TakeLargest(rows, largest);
+  if (columns.size() == to.size()) return static_cast<void>(std::ranges::copy(columns, to.begin()));
+  for (std::size_t j = 0; j < to.size(); ++j) to[j] = LargestOf(columns.subspan(begins[j], begins[j + 1] - begins[j]));
+}
+
 }  // namespace
 
 void Backend::Pool(DeviceView<const float, 2> device_x, const Pooling& pooling, DeviceView<float, 2> device_y) const {
@@ -61,21 +80,16 @@ void Backend::Pool(DeviceView<const float, 2> device_x, const Pooling& pooling, 
   const bool mean = pooling.kind == PoolKind::kMean;
   std::vector<double> sums(static_cast<std::size_t>(mean ? x.shape[1] : 0));
   std::vector<float> largest(static_cast<std::size_t>(mean ? 0 : x.shape[1]));
+  std::vector<std::size_t> begins;  // divisions take longer than all else when blocks are small
+  for (Index j = 0; j <= y.shape[1]; ++j) {
+    begins.push_back(static_cast<std::size_t>(BlockBegin(j, x.shape[1], y.shape[1])));
+  }
   for (Index i = 0; i < y.shape[0]; ++i) {
     const Index block = pooling.first_block + i, top = BlockBegin(block, pooling.rows, pooling.row_blocks),
                 bottom = BlockBegin(block + 1, pooling.rows, pooling.row_blocks);
     const View<const float, 2> rows = Rows(x, top - pooling.first_row, bottom - top);
-    if (mean) AddUp(rows, sums);
-    const std::span<const float> columns = mean ? std::span<const float>() : TakeLargest(rows, largest);
-    for (Index j = 0; j < y.shape[1]; ++j) {
-      const Index left = BlockBegin(j, x.shape[1], y.shape[1]), right = BlockBegin(j + 1, x.shape[1], y.shape[1]);
-      if (mean) {
-        const double sum = std::accumulate(sums.begin() + left, sums.begin() + right, 0.0);
-        y(i, j) = static_cast<float>(sum / static_cast<double>((bottom - top) * (right - left)));
-      } else {
-        y(i, j) = LargestOf(columns.subspan(static_cast<std::size_t>(left), static_cast<std::size_t>(right - left)));
-      }
-    }
+    const std::span<float> to{y.at(i), static_cast<std::size_t>(y.shape[1])};
+    mean ? PoolMeans(rows, begins, sums, to) : PoolLargest(rows, begins, largest, to);
   }
 }
 
