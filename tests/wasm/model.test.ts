@@ -794,6 +794,30 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
     await expectReads(await engine.loadModel("tiny"), "tiny");
   });
 
+  test("progress: the last bytes before a server pauses are told", async () => {
+    const texts = kNames.slice(0, 2).reduce((sum, name) => sum + readFileSync(`${kFolder}/${name}`).length, 0);
+    let more = (): void => undefined;
+    faults = {
+      "model.safetensors": (response) => {
+        const whole = readFileSync(`${kFolder}/model.safetensors`);
+        response.writeHead(200, { "content-length": whole.length });
+        response.write(whole.subarray(0, 50_000));
+        more = () => void response.write(whole.subarray(50_000, 60_000));
+      },
+    };
+    const abort = new AbortController();
+    let told = 0;
+    const onProgress = (loaded: number): void => {
+      told = loaded;
+      if (told === texts + 50_000) more(); // sooner than progress is told again
+    };
+    const pending = engine.loadModel(`${server.url}web/models/tiny`, { signal: abort.signal, onProgress });
+    await expect.poll(() => told, { timeout: 20_000 }).toBe(texts + 60_000);
+    abort.abort();
+    await expectError(() => pending, "aborted");
+    faults = {};
+  });
+
   test.each(["first", "last"])("what onProgress throws at its %s call is what loadModel rejects with", async (which) => {
     const before = await engine.heapBytes();
     for (const thrown of [new Error("mine"), undefined]) {

@@ -122,13 +122,17 @@ export class Host {
     this.#followed.set(call, abort);
     let toldAt = performance.now();
     let untold: readonly number[] | undefined;
+    let later: ReturnType<typeof setTimeout> | undefined;
     const tell = (): void => {
+      clearTimeout(later);
       if (untold) this.#reply({ call, progress: untold }, []);
-      [untold, toldAt] = [undefined, performance.now()];
+      [untold, later, toldAt] = [undefined, undefined, performance.now()];
     };
     const onProgress = (...numbers: readonly number[]): void => {
       untold = numbers;
-      if (performance.now() - toldAt >= kProgressMs) tell();
+      const left = toldAt + kProgressMs - performance.now();
+      if (left <= 0) tell();
+      else later ??= setTimeout(tell, left); // it may be the last for long, as when a server pauses within a file
     };
     const following: Following = { signal: abort.signal, ...(progress && { onProgress }) };
     try {
