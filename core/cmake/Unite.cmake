@@ -1,5 +1,5 @@
 # headlens_unite(TARGET [REGEX...]) compiles the files of each folder of a target as one, twenty at a time, which parses
-# their headers once and instantiates their templates once: a third of the work. Every build does so, and none can be the
+# their headers once and instantiates their templates once: a third to a half of the work. Every build does so, and none can be the
 # first to miss a header that a file forgets to include.
 #
 # The files that match a regular expression stay apart, and so do those with options of their own, which CMake leaves out

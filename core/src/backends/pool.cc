@@ -52,23 +52,25 @@ std::span<const float> TakeLargest(const View<const float, 2>& rows, std::span<f
   return largest;
 }
 
-/// to[j] = the mean of the columns of block j of `rows`
+/// to(j) = the mean of the columns of block j of `rows`
 void PoolMeans(const View<const float, 2>& rows, std::span<const std::size_t> begins, std::span<double> sums,
-               std::span<float> to) {
+               const View<float, 1>& to) {
   AddUp(rows, sums);
-  for (std::size_t j = 0; j < to.size(); ++j) {
+  for (std::size_t j = 0; j + 1 < begins.size(); ++j) {
     const std::span<const double> block = sums.subspan(begins[j], begins[j + 1] - begins[j]);
     const double cells = static_cast<double>(rows.shape[0]) * static_cast<double>(block.size());
-    to[j] = static_cast<float>(std::accumulate(block.begin(), block.end(), 0.0) / cells);
+    to(static_cast<Index>(j)) = static_cast<float>(std::accumulate(block.begin(), block.end(), 0.0) / cells);
   }
 }
 
-/// to[j] = the largest number in the columns of block j of `rows`
+/// to(j) = the largest number in the columns of block j of `rows`
 void PoolLargest(const View<const float, 2>& rows, std::span<const std::size_t> begins, std::span<float> largest,
-                 std::span<float> to) {
+                 const View<float, 1>& to) {
   const std::span<const float> columns = TakeLargest(rows, largest);
-  if (columns.size() == to.size()) return static_cast<void>(std::ranges::copy(columns, to.begin()));
-  for (std::size_t j = 0; j < to.size(); ++j) to[j] = LargestOf(columns.subspan(begins[j], begins[j + 1] - begins[j]));
+  for (std::size_t j = 0; j + 1 < begins.size(); ++j) {
+    const std::size_t count = begins[j + 1] - begins[j];
+    to(static_cast<Index>(j)) = count == 1 ? columns[begins[j]] : LargestOf(columns.subspan(begins[j], count));
+  }
 }
 
 }  // namespace
@@ -88,7 +90,7 @@ void Backend::Pool(DeviceView<const float, 2> device_x, const Pooling& pooling, 
     const Index block = pooling.first_block + i, top = BlockBegin(block, pooling.rows, pooling.row_blocks),
                 bottom = BlockBegin(block + 1, pooling.rows, pooling.row_blocks);
     const View<const float, 2> rows = Rows(x, top - pooling.first_row, bottom - top);
-    const std::span<float> to{y.at(i), static_cast<std::size_t>(y.shape[1])};
+    const View<float, 1> to{y.at(i), {y.shape[1]}, {y.strides[1]}};
     mean ? PoolMeans(rows, begins, sums, to) : PoolLargest(rows, begins, largest, to);
   }
 }

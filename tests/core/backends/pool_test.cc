@@ -35,4 +35,16 @@ TEST_CASE("the largest weight of a row is found wherever it is, and a NaN before
   }
 }
 
+TEST_CASE("a map is pooled into a view whose columns do not lie side by side") {
+  const Tensor map({4, 6}), sideways({3, 2}), upright({2, 3});
+  for (std::size_t i = 0; i < 24; ++i) map.values()[i] = static_cast<float>(i * 7 % 24);
+  const View<float, 2> turned{sideways.data(), {2, 3}, {1, 2}};
+  for (const PoolKind kind : {PoolKind::kMean, PoolKind::kMax}) {
+    SimdBackend().Pool(map.view<2>(), {4, 2, 0, 0, kind}, upright.view<2>());
+    SimdBackend().Pool(map.view<2>(), {4, 2, 0, 0, kind}, turned);
+    for (Index i = 0; i < 2; ++i)
+      for (Index j = 0; j < 3; ++j) CHECK(turned(i, j) == upright.view<2>()(i, j));
+  }
+}
+
 }  // namespace headlens::testing
