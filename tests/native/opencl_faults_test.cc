@@ -436,7 +436,7 @@ TEST_CASE("OpenCL: a thousand runs leave nothing behind, and no more when every 
   operations.push_back({"opening", false, [](const Backend&) { return Open; }});
   const std::string before = HeldReferences();
   for (const Operation& operation : operations)
-    for (const Index idle_memory : {Index{0}, opencl::Settings{}.idle_memory}) {
+    for (const Index idle_memory : {Index{0}, Index{256} << 20}) {
       CAPTURE(std::string(operation.name));
       CAPTURE(idle_memory);
       CheckLeaks(operation, idle_memory);

@@ -41,7 +41,7 @@ Session::Session(const Settings& settings)
       choices_(KeptChoices(info_)),
       context_(device_),
       queue_(context_, device_),
-      pool_(context_, std::min(settings.idle_memory, step_memory())),
+      pool_(context_, std::min(settings.idle_memory.value_or(step_memory()), step_memory())),
       probe_(context_, CL_MEM_READ_WRITE, sizeof id_),
       programs_(context_, device_, info_) {
   queue_.enqueueWriteBuffer(probe_, CL_TRUE, 0, sizeof id_, &id_);
@@ -81,7 +81,10 @@ Index Session::GroupItemsOf(const Source& source, const std::string& options, co
 }
 
 Index Session::step_memory() const {
-  return std::min({settings_.step_memory, largest_buffer(), static_cast<Index>(info_.global_memory / 8)});
+  constexpr Index kLeast = Index{256} << 20;
+  const auto memory = static_cast<Index>(info_.global_memory);
+  const Index suits = is_cpu() ? kLeast : std::max(kLeast, memory / 32);
+  return std::min({settings_.step_memory.value_or(suits), largest_buffer(), memory / 8});
 }
 
 bool Session::Answer(const std::string& question, const std::function<bool()>& find) {

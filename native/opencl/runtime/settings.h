@@ -3,6 +3,7 @@
 #define HEADLENS_NATIVE_OPENCL_RUNTIME_SETTINGS_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "gpu/precision.h"
@@ -18,9 +19,11 @@ struct Settings {
   std::string device = "";                    ///< a selector, as FindDevice takes it
   std::function<void()> before_opening = {};  ///< called before a driver is asked for anything
   /// The bytes that one step of a long computation should take on the device. It takes more only when it has to.
-  Index step_memory = Index{256} << 20;
-  /// The bytes of unused buffers that the device keeps for their next use. With 0 every buffer is new.
-  Index idle_memory = Index{256} << 20;
+  /// Without a number, large devices take large steps: each step waits for the one before it.
+  std::optional<Index> step_memory = {};
+  /// The bytes of unused buffers that the device keeps for their next use: as many as a step may take, where no number
+  /// is given. With 0 every buffer is new.
+  std::optional<Index> idle_memory = {};
   Precision precision = Precision::kFp32;
   /// Kernels count on no more than this, in bytes of local memory and work-items of a group, even where the device has
   /// more.
