@@ -38,21 +38,39 @@ void CellPass::Run(const QueryRange& rows) const {
 
 void CellPass::RunBlock(const QueryRange& rows) const {
   const AttentionResults& r = plan_.results();
-  const Memory cells = session_.Allocate<float>(heads_ * rows.count * keys_);
+  const Operand cells = Cells(rows);
   Score(rows, cells);
-  on_.Store(cells, rows, keys_, r.scores);
+  on_.Store(cells.buffer, rows, keys_, r.scores);
   Stages stages = Allocate(rows);
   stages.cells = cells;
   Normalize(rows, stages);
   Store(rows, stages);
-  if (plan_.value_width() > 0) Blend(stages.dropped ? stages.dropped : cells, rows);
+  if (plan_.value_width() > 0) Blend(stages.dropped ? Dense(stages.dropped, rows) : cells, rows);
+}
+
+/// Returns true when the cells become weights where the caller wants these, so that nothing is copied. Whatever else is
+/// made of cells reads dense ones.
+bool CellPass::AreInPlace() const {
+  const AttentionResults& r = plan_.results();
+  return r.weights && r.weights.data.storage && !r.scores && !r.mean_weights;
+}
+
+Operand CellPass::Cells(const QueryRange& rows) const {
+  if (!AreInPlace()) return Dense(session_.Allocate<float>(heads_ * rows.count * keys_), rows);
+  const DeviceView<float, 4>& to = plan_.results().weights;
+  const Elements begin = *session_.FindToWrite(to.data);
+  return {begin.buffer, plan_.QueryPlace(begin.first + rows.first * to.strides[2], to)};
+}
+
+Operand CellPass::Dense(const Memory& cells, const QueryRange& rows) const {
+  return {cells, gpu::DensePlace(on_.pass().launched, rows.count, keys_)};
 }
 
 /// cells = q · k.
-void CellPass::Score(const QueryRange& rows, const Memory& cells) const {
+void CellPass::Score(const QueryRange& rows, const Operand& cells) const {
   Multiply(session_, {.a = on_.Queries(rows),
                       .b = on_.k(),
-                      .c = {cells, gpu::DensePlace(on_.pass().launched, rows.count, keys_)},
+                      .c = cells,
                       .m = rows.count,
                       .n = keys_,
                       .k = plan_.width(),
@@ -86,11 +104,23 @@ std::string CellPass::Options(NormalizerKind kind) const {
          Define("BY_CELL", FindNormalizer(kind).by_cell);
 }
 
+/// A row that fits is in local memory while its weights are made, since every stage passes over it again. The sizes are
+/// few, because each is a program of its own.
+std::string CellPass::RowOption() const {
+  constexpr Index kSizes[] = {1024, 4096, 8192}, kScratch = 2048;
+  for (const Index size : kSizes) {
+    const bool fits = size * static_cast<Index>(sizeof(float)) + kScratch <= session_.local_memory();
+    if (keys_ <= size && fits) return Define("ROW_CELLS", size);
+  }
+  return "";
+}
+
 void CellPass::Normalize(const QueryRange& rows, const Stages& s) const {
   const Index items = GroupItems(session_);
   on_.inputs().Launch(gpu::Describe(plan_, on_.pass(), rows, !values_finite_), rows, kRowsSource,
-                      Options(plan_.problem().normalizer.kind), "NormalizeRows", {rows.count * heads_ * items, items},
-                      s.cells, s.scaled, s.capped, s.biased, s.masked, s.dropout_mask, s.dropped, s.lse);
+                      Options(plan_.problem().normalizer.kind) + RowOption() + MostRegisters(session_, 64),
+                      "NormalizeRows", {rows.count * heads_ * items, items}, s.cells.buffer, s.cells.place, s.scaled,
+                      s.capped, s.biased, s.masked, s.dropout_mask, s.dropped, s.lse);
 }
 
 void CellPass::Store(const QueryRange& rows, const Stages& s) const {
@@ -100,11 +130,11 @@ void CellPass::Store(const QueryRange& rows, const Stages& s) const {
   on_.Store(s.biased, rows, keys_, r.biased_scores);
   on_.Store(s.masked, rows, keys_, r.masked_scores);
   on_.Store(s.dropout_mask, rows, keys_, r.dropout_mask);
-  on_.Store(s.cells, rows, keys_, r.weights);
+  if (!AreInPlace()) on_.Store(s.cells.buffer, rows, keys_, r.weights);
   on_.Store(s.dropped, rows, keys_, r.dropped_weights);
   if (r.dropped_weights && !values_finite_) ClearSigns(rows);
   on_.StoreLse(s.lse, rows);
-  if (r.mean_weights) StoreMean(s.cells, rows);
+  if (r.mean_weights) StoreMean(s.cells.buffer, rows);
 }
 
 void CellPass::StoreMean(const Memory& weights, const QueryRange& rows) const {
@@ -125,11 +155,11 @@ void CellPass::ClearSigns(const QueryRange& rows) const {
     }
 }
 
-void CellPass::Blend(const Memory& weights, const QueryRange& rows) const {
+void CellPass::Blend(const Operand& weights, const QueryRange& rows) const {
   const Index width = plan_.value_width();
   const Operand output = on_.Output(rows);
   if (values_finite_) {
-    Multiply(session_, {.a = {weights, gpu::DensePlace(on_.pass().launched, rows.count, keys_)},
+    Multiply(session_, {.a = weights,
                         .b = on_.v(),
                         .c = output,
                         .m = rows.count,
@@ -142,7 +172,7 @@ void CellPass::Blend(const Memory& weights, const QueryRange& rows) const {
     problem.v = on_.v().place, problem.output = output.place;
     const Index count = heads_ * rows.count * width;
     session_.Launch(kRowsSource, Options(NormalizerKind::kSoftmax), "BlendVisible", ForEach(session_, count), problem,
-                    weights, on_.v().buffer, output.buffer, cl_long{count});
+                    weights.buffer, on_.v().buffer, output.buffer, cl_long{count});
   }
   on_.StoreOutput(output, rows);
 }

@@ -19,17 +19,22 @@ class CellPass {
  private:
   /// The cells of some rows at each stage. A stage that is not asked for is null.
   struct Stages {
-    Memory cells, scaled, capped, biased, masked, dropout_mask, dropped, lse;
+    Operand cells;
+    Memory scaled, capped, biased, masked, dropout_mask, dropped, lse;
   };
   void RunBlock(const gpu::QueryRange& rows) const;
   Stages Allocate(const gpu::QueryRange& rows) const;
-  void Score(const gpu::QueryRange& rows, const Memory& cells) const;
+  bool AreInPlace() const;
+  Operand Cells(const gpu::QueryRange& rows) const;
+  Operand Dense(const Memory& cells, const gpu::QueryRange& rows) const;
+  void Score(const gpu::QueryRange& rows, const Operand& cells) const;
   void Normalize(const gpu::QueryRange& rows, const Stages& stages) const;
   void Store(const gpu::QueryRange& rows, const Stages& stages) const;
   void StoreMean(const Memory& weights, const gpu::QueryRange& rows) const;
   void ClearSigns(const gpu::QueryRange& rows) const;
-  void Blend(const Memory& weights, const gpu::QueryRange& rows) const;
+  void Blend(const Operand& weights, const gpu::QueryRange& rows) const;
   std::string Options(NormalizerKind kind) const;
+  std::string RowOption() const;
 
   const DevicePass& on_;
   const gpu::AttentionPlan& plan_;

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns whole rows of cells in memory from q · k into weights, stage by stage. Build options: GROUP_ITEMS, a power
 // of two; NORMALIZER, a kNormalize… of gpu/kernel_arguments.h; BY_CELL, 1 where the normaliser's cells stand by
-// themselves. Each normaliser is a program of its own, since compilers for CPUs take long where work-items wait for
-// each other in many places.
+// themselves; ROW_CELLS, when no row has more, so that local memory holds one. Each normaliser is a program of its own,
+// since compilers for CPUs take long where work-items wait for each other in many places.
+
+#ifdef ROW_CELLS
+#define CELLS __local
+#else
+#define CELLS __global
+#endif
 
 // Loops over the cells of one row. Each work-item touches those from its own number on, in steps of GROUP_ITEMS, and no
 // others.
+#ifdef ROW_CELLS
+#define EACH(s, count) for (int s = get_local_id(0); s < (int)(count); s += GROUP_ITEMS)
+#else
 #define EACH(s, count) for (long s = get_local_id(0); s < (count); s += GROUP_ITEMS)
+#endif
 
 // A work-group reduces in this local memory: first some work-items combine parts, then all of them combine the parts.
 #define PARTS (GROUP_ITEMS >= 16 ? GROUP_ITEMS / 16 : 1)
@@ -68,7 +78,7 @@ bool Keeps(const Problem* p, const Row* row, const long s) {
 float Exponential(const float x, const float max) { return x == -INFINITY ? 0.0f : exp(x - max); }
 
 // Returns ln Σ exp of a row whose largest score is `max`, with a sink if it is finite.
-float LogSum(__local Scratch* scratch, __global const float* cells, const long keys, const float max,
+float LogSum(__local Scratch* scratch, CELLS const float* cells, const long keys, const float max,
              const float sink) {
   const float top = fmax(max, sink);
   float sum = 0.0f;
@@ -79,19 +89,18 @@ float LogSum(__local Scratch* scratch, __global const float* cells, const long k
 // Each kind of normaliser makes weights of masked scores. `max` is the row's largest score, which is finite; `sink` is
 // −∞ where there is none.
 
-void Softmax(__local Scratch* scratch, __global float* cells, const long keys, const float max, const float sink) {
+// Returns ln Σ exp, as LogSum does.
+float Softmax(__local Scratch* scratch, CELLS float* cells, const long keys, const float max, const float sink) {
   const float top = fmax(max, sink);
   float sum = 0.0f;
-  EACH(s, keys) {
-    cells[s] = Exponential(cells[s], top);
-    sum += cells[s];
-  }
+  EACH(s, keys) sum += Exponential(cells[s], top);
   sum = Sum(scratch, sum) + Exponential(sink, top);
-  EACH(s, keys) cells[s] /= sum;
+  EACH(s, keys) cells[s] = Exponential(cells[s], top) / sum;
+  return top + log(sum);
 }
 
 // Newton's method on Σ max(x − τ, 0) = 1 from below: it rises, and stops when no cell leaves the support any more.
-void Sparsemax(__local Scratch* scratch, __global float* cells, const long keys, const float max) {
+void Sparsemax(__local Scratch* scratch, CELLS float* cells, const long keys, const float max) {
   float tau = -1.0f;
   uint support = 0;
   while (true) {
@@ -114,7 +123,7 @@ void Sparsemax(__local Scratch* scratch, __global float* cells, const long keys,
 }
 
 // Newton's method on Σ max(x/2 − τ, 0)² = 1 from below.
-void Entmax15(__local Scratch* scratch, __global float* cells, const long keys, const float max) {
+void Entmax15(__local Scratch* scratch, CELLS float* cells, const long keys, const float max) {
   float tau = -1.0f;
   for (int step = 0; step < 64; ++step) {
     float sum = 0.0f, squares = 0.0f;
@@ -139,7 +148,7 @@ void Entmax15(__local Scratch* scratch, __global float* cells, const long keys, 
   EACH(s, keys) cells[s] /= sum;
 }
 
-void Sigmoid(__global float* cells, const long keys, const float bias) {
+void Sigmoid(CELLS float* cells, const long keys, const float bias) {
   EACH(s, keys) cells[s] = cells[s] == -INFINITY ? 0.0f : 1.0f / (1.0f + exp(-cells[s] - bias));
 }
 
@@ -151,7 +160,7 @@ uint Ordered(const float x) {
 
 // Masks the cells that are smaller than the k-th largest, which is found by halving: at least k cells are `least` or
 // larger, and fewer are larger than `most`. (An early return here, before a loop with barriers, breaks in PoCL 3.1.)
-void KeepLargest(__local Scratch* scratch, __global float* cells, const long keys, const long k) {
+void KeepLargest(__local Scratch* scratch, CELLS float* cells, const long keys, const long k) {
   const long kept = min(k, keys);
   uint least = 0, most = UINT_MAX;
   while (least < most) {
@@ -168,7 +177,7 @@ void KeepLargest(__local Scratch* scratch, __global float* cells, const long key
   EACH(s, keys) if (Ordered(cells[s]) < least) cells[s] = -INFINITY;
 }
 
-void Hard(__local Scratch* scratch, __global float* cells, const long keys, const float max) {
+void Hard(__local Scratch* scratch, CELLS float* cells, const long keys, const float max) {
   uint first = UINT_MAX;
   EACH(s, keys) if (cells[s] == max) first = min(first, (uint)s);
   first = Least(scratch, first);
@@ -176,14 +185,17 @@ void Hard(__local Scratch* scratch, __global float* cells, const long keys, cons
 }
 
 // Divides by the number of cells that are not masked.
-void Relu(__local Scratch* scratch, __global float* cells, const long keys) {
+void Relu(__local Scratch* scratch, CELLS float* cells, const long keys) {
   uint seen = 0;
   EACH(s, keys) seen += cells[s] != -INFINITY;
   seen = Count(scratch, seen);
   EACH(s, keys) cells[s] = cells[s] < 0.0f ? 0.0f : cells[s] / (float)seen;
 }
 
-void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells, const float max, const float sink) {
+// Puts weights in place of scores, and returns ln Σ exp of these.
+float Normalize(const Problem* p, __local Scratch* scratch, CELLS float* cells, const float max, const float sink) {
+  if (NORMALIZER == kNormalizeSoftmax) return Softmax(scratch, cells, p->keys, max, sink);
+  const float log_sum = LogSum(scratch, cells, p->keys, max, sink);
   switch (NORMALIZER) {
     case kNormalizeTopK:
       KeepLargest(scratch, cells, p->keys, p->top_k);
@@ -201,19 +213,23 @@ void Normalize(const Problem* p, __local Scratch* scratch, __global float* cells
     case kNormalizeHard:
       Hard(scratch, cells, p->keys, max);
       break;
-    case kNormalizeRelu:
-      Relu(scratch, cells, p->keys);
-      break;
     default:
-      Softmax(scratch, cells, p->keys, max, sink);
+      Relu(scratch, cells, p->keys);
   }
+  return log_sum;
+}
+
+// Returns false when no cell is hidden.
+bool HidesAny(const Problem* p, const Inputs* in) {
+  return in->boolean || in->additive || in->padding || in->lengths || in->key_documents || p->causal ||
+         p->window_left >= 0 || p->window_right >= 0 || p->dilation != 1 || p->grid_columns != 0;
 }
 
 // Bits for what is found in a row while it is scored.
 enum { kSeesAny = 1, kHasNan = 2 };
 
 // Sets every cell of the row to `value`, but hidden ones to 0 unless they count.
-void Fill(const Problem* p, const Inputs* in, const Row* row, __global float* cells, const float value,
+void Fill(const Problem* p, const Inputs* in, const Row* row, CELLS float* cells, const float value,
           const bool hidden_counts) {
   EACH(s, p->keys) cells[s] = hidden_counts || !IsHidden(p, in, row, s) ? value : 0.0f;
 }
@@ -222,7 +238,7 @@ void Fill(const Problem* p, const Inputs* in, const Row* row, __global float* ce
 // visible cells; where masks do not hold it, it reaches every cell. Scores of +∞ share the weight; where all are −∞, a
 // sink takes it, or what is visible shares it. All rows go the same way, the unusual ones too, with other cells at its
 // end: PoCL 3.1 miscompiles some barriers that only some work-groups reach.
-float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch, __global float* cells,
+float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch* scratch, CELLS float* cells,
             const float max, const uint found, const float sink) {
   bool by_cell = BY_CELL;  // if it were const, compilers would warn of constant conditions
   const bool sees_nan = (found & kHasNan) != 0;
@@ -233,7 +249,8 @@ float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch*
   // divided.
   const bool shares = isinf(max) && !by_cell, far = isfinite(max) && isinf(lse) && !by_cell;
   const float origin = far ? max : 0.0f;
-  EACH(s, p->keys) {
+  const bool changes = fills || shares || far || p->temperature != 1.0f;
+  if (changes) EACH(s, p->keys) {
     if (fills) {
       cells[s] = 0.0f;
     } else if (shares) {
@@ -244,8 +261,7 @@ float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch*
   }
   const bool from_zero = fills || shares || far;
   const float largest = from_zero ? 0.0f : lse, near_sink = from_zero ? -INFINITY : sink;
-  const float log_sum = LogSum(scratch, cells, p->keys, largest, near_sink);
-  Normalize(p, scratch, cells, largest, near_sink);
+  const float log_sum = Normalize(p, scratch, cells, largest, near_sink);
   if (fills) {
     const float masked = p->fully_masked == kFullyMaskedZero  ? 0.0f
                          : p->fully_masked == kFullyMaskedNan ? NAN
@@ -255,13 +271,13 @@ float Weigh(const Problem* p, const Inputs* in, const Row* row, __local Scratch*
   return sink_takes_all ? sink : isfinite(lse) ? log_sum : lse;
 }
 
-// Each work-group takes a row: `cells` [heads, rows, S] are q · k and become the weights. The stages on the way are
-// written to the others, which are [heads, rows, S] too, and to `lse` [heads, rows]; each is null when it is not
-// asked for. `dropped` multiplies the values. With marks_hidden it is −0 where a value must not even be looked at, and only
-// there.
+// Each work-group takes a row: the cells [heads, rows, S], which lie at `place`, are q · k and become the weights. The
+// stages on the way are written to the others, which are [heads, rows, S] too, and to `lse` [heads, rows]; each is null
+// when it is not asked for. `dropped` multiplies the values. With marks_hidden it is −0 where a value must not even be
+// looked at, and only there.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void NormalizeRows(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
-    __global float* all_cells, __global float* scaled, __global float* capped, __global float* biased,
+    __global float* all_cells, const Place place, __global float* scaled, __global float* capped, __global float* biased,
     __global float* masked, __global float* dropout_mask, __global float* dropped, __global float* lse) {
   __local Scratch scratch;
   const Problem* p = &problem;
@@ -269,11 +285,17 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
   long id = get_group_id(0);
   const long r = Next(&id, p->rows), z = id, begin = (z * p->rows + r) * p->keys;
   const Row row = RowAt(p, z, r);
-  __global float* cells = all_cells + begin;
+  __global float* const own_cells = all_cells + Begin(place, p->heads, z) + r * place.row;
+#ifdef ROW_CELLS
+  __local float cells[ROW_CELLS];
+#else
+  __global float* const cells = own_cells;
+#endif
+  const bool hides_any = HidesAny(p, &in);
   float max = -INFINITY;
   uint found = 0;
   EACH(s, p->keys) {
-    float x = cells[s] * p->scale;
+    float x = own_cells[s] * p->scale;
     if (scaled) scaled[begin + s] = x;
     if (!p->cap_after_bias) x = Cap(p, x);
     if (capped && !p->cap_after_bias) capped[begin + s] = x;
@@ -281,7 +303,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
     if (biased) biased[begin + s] = x;
     if (p->cap_after_bias) x = Cap(p, x);
     if (capped && p->cap_after_bias) capped[begin + s] = x;
-    const bool hidden = IsHidden(p, &in, &row, s);
+    const bool hidden = hides_any && IsHidden(p, &in, &row, s);
     if (hidden) x = p->spreads && !(x < INFINITY) ? NAN : -INFINITY;
     if (masked) masked[begin + s] = x;
     found |= (hidden ? 0 : kSeesAny) | (isnan(x) ? kHasNan : 0);
@@ -291,6 +313,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
   found = Any(&scratch, found);
   max = Max(&scratch, max);
   const float sum = Weigh(p, &in, &row, &scratch, cells, max, found, sinks ? sinks[row.h] : -INFINITY);
+#ifdef ROW_CELLS
+  EACH(s, p->keys) own_cells[s] = cells[s];
+#endif
   if (lse && get_local_id(0) == 0) lse[z * p->rows + r] = sum;
   if (dropout_mask) EACH(s, p->keys) dropout_mask[begin + s] = Keeps(p, &row, s) ? 1.0f : 0.0f;
   if (!dropped) return;
