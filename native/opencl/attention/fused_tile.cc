@@ -13,11 +13,12 @@ namespace headlens::opencl {
 namespace {
 
 /// They have about as many rows as registers hold. README.md has their registers, and the bytes that they spill.
-constexpr FusedTile kSplitTiles[] = {{32, 4, 2, 32}, {32, 8, 1, 32},  {64, 8, 1, 32},
-                                     {64, 4, 2, 16}, {128, 4, 1, 16}, {128, 4, 1, 32}};
+constexpr FusedTile kSplitTiles[] = {{32, 4, 2, 32}, {32, 8, 1, 32}, {64, 8, 1, 32},  {64, 4, 1, 32},
+                                     {64, 4, 2, 16}, {64, 8, 2, 16}, {128, 4, 1, 16}, {128, 8, 1, 16}};
 constexpr FusedTile kSplitBiasedTiles[] = {{32, 4, 1, 32}, {64, 4, 1, 32}, {128, 4, 1, 16}};
-constexpr FusedTile kRoundedTiles[] = {{32, 4, 2, 64}, {32, 8, 1, 64},  {64, 4, 2, 64},  {64, 4, 2, 32},
-                                       {64, 8, 1, 64}, {128, 8, 1, 64}, {128, 8, 1, 32}, {128, 4, 2, 16}};
+constexpr FusedTile kRoundedTiles[] = {
+    {32, 4, 2, 64}, {32, 8, 1, 64},  {64, 4, 2, 64},  {64, 4, 2, 32},  {64, 8, 2, 32},  {64, 8, 2, 64}, {64, 8, 1, 64},
+    {64, 4, 1, 64}, {128, 8, 1, 32}, {128, 4, 1, 32}, {128, 4, 2, 16}, {128, 4, 2, 32}, {128, 8, 2, 16}};
 constexpr FusedTile kRoundedBiasedTiles[] = {{32, 4, 1, 64}, {64, 4, 1, 32}, {128, 4, 1, 32}};
 
 using WorkTunables = std::array<Tunable, std::size(kFusedWorks)>;
@@ -42,7 +43,7 @@ std::string NameOf(const FusedTile& t) {
 
 bool Fits(const Session& session, const FusedTile& tile) {
   const MmaLayout layout(session.precision());
-  const Index numbers = tile.keys * (2 * tile.width + layout.pad_along() + layout.pad_across());
+  const Index numbers = 2 * tile.keys * (2 * tile.width + layout.pad_along() + layout.pad_across());
   return MmaFits(session, numbers, tile.warps, tile.lefts, 2);
 }
 
@@ -71,9 +72,10 @@ std::optional<FusedTile> ChooseFusedTile(Session& session, const FusedWork& work
   return std::nullopt;
 }
 
-std::string FusedOptions(const Session& session, const FusedTile& tile, bool changes_scores, bool aligned) {
+std::string FusedOptions(const Session& session, const FusedTile& tile, const FusedInputs& inputs) {
   return MmaOptions(session) + Define("WIDTH", tile.width) + Define("WARPS", tile.warps) + Define("LEFTS", tile.lefts) +
-         Define("TILE_KEYS", tile.keys) + (changes_scores ? "-D CHANGES_SCORES " : "") + (aligned ? "-D ALIGNED " : "");
+         Define("TILE_KEYS", tile.keys) + (inputs.changes_scores ? "-D CHANGES_SCORES " : "") +
+         (inputs.row_ranges ? "-D ROW_RANGES " : "") + (inputs.aligned ? "-D ALIGNED " : "");
 }
 
 }  // namespace headlens::opencl

@@ -44,8 +44,12 @@ const Tunable& FusedTunableOf(Precision precision, std::size_t work);
 /// The tile for that work; nothing if the session has no matrix units, or the ordinary kernels are faster.
 std::optional<FusedTile> ChooseFusedTile(Session& session, const FusedWork& work);
 
-/// The build options. `aligned` says that all rows of keys and values begin at multiples of 16 bytes.
-std::string FusedOptions(const Session& session, const FusedTile& tile, bool changes_scores, bool aligned);
+/// The problems that a kernel is built for: whether scores are capped or biased, masks leave a range of keys to each
+/// row, and all rows of keys and values begin at multiples of 16 bytes.
+struct FusedInputs {
+  bool changes_scores, row_ranges, aligned;
+};
+std::string FusedOptions(const Session& session, const FusedTile& tile, const FusedInputs& inputs);
 
 }  // namespace headlens::opencl
 

@@ -138,9 +138,10 @@ void OnlinePass::LaunchUnits(const Launched& launched) const {
   const Index tiles = (rows.count + tile.rows() - 1) / tile.rows();
   const Operand q = on_.Queries(rows);
   const Memory ranges = UploadRanges(rows, {tiles, tile.rows(), 1}, plan_.HidesOnlyRanges());
+  const bool row_ranges = plan_.HidesOnlyRanges() && plan_.problem().mask.appended_keys == 0;
   const bool aligned = choice_.rounds || (gpu::IsAligned(k_.place) && gpu::IsAligned(v_.place));
   on_.inputs().Launch(Describe(launched, q), rows, kOnlineMmaSource,
-                      FusedOptions(session_, tile, plan_.ChangesScores(), aligned), "AttendOnlineMma",
+                      FusedOptions(session_, tile, {plan_.ChangesScores(), row_ranges, aligned}), "AttendOnlineMma",
                       {tiles * on_.pass().head_count() * tile.items(), tile.items()}, q.buffer, k_.buffer, v_.buffer,
                       ranges, output.buffer, lse, unusual_);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes on matrix units what AttendOnline in online.cl computes. Each warp keeps whole rows of scores and of the
-// output in its registers, so that only keys and values go through local memory, the ones on their way while the others
-// are multiplied (Dao 2023). Build options: those of mma.cl; WIDTH, a multiple of 32 that holds the head width and the
+// output in its registers, so that only keys and values go through local memory (Dao 2023): there are two tiles of
+// each, one that is multiplied and one that is on its way. Build options: those of mma.cl; WIDTH, a multiple of 32 that holds the head width and the
 // values' width; WARPS of a work-group; LEFTS, how many times 16 rows a warp has; TILE_KEYS, a multiple of 16;
-// ALIGNED, when all rows of k and v begin at multiples of 16 bytes; CHANGES_SCORES, when there is a soft cap, or a bias
+// ALIGNED, when all rows of k and v begin at multiples of 16 bytes; ROW_RANGES, when masks leave a range of keys to each
+// row; CHANGES_SCORES, when there is a soft cap, or a bias
 // or an additive mask: each score then takes many more instructions, and registers.
 
 #define ITEMS (WARPS * WARP)
@@ -25,12 +26,6 @@
 #define CELL(scores, cell) \
   scores[CELL_ROW(cell) / 2 * KEY_TILES + (cell) / 2 % KEY_TILES].x[CELL_ROW(cell) % 2 * 2 + (cell) % 2]
 
-// Returns true when all masks of a block leave a range of keys to each row.
-bool HidesRanges(const Problem* p, const Inputs* in) {
-  return !in->boolean && !in->additive && !in->padding && !in->prefixes && !in->key_documents && !in->global_tokens &&
-         p->dilation == 1 && p->grid_columns == 0 && p->keys == p->maskable;
-}
-
 Row OwnRow(const Problem* p, const Row* first, const long r) {
   Row row = *first;
   row.t = p->first + r;
@@ -39,28 +34,42 @@ Row OwnRow(const Problem* p, const Row* first, const long r) {
   return row;
 }
 
-// Returns a bit for each cell that is hidden because its key is outside of the range of its row.
-INLINE ulong CellsOutside(const Problem* p, const Inputs* in, const Row* head, const long first, const long key,
-                          const long end) {
-  ulong hidden = 0;
-  REPEAT(i, ROWS) {
-    const Row row = OwnRow(p, head, first + 8 * i);
-    // `own` counts from the tile's first key. Windows are only compared, never added, since they may have any length.
-    const long own = row.own - key;
-    long begin = 0, last = min(end - key, (long)TILE_KEYS) - 1;
-    if (in->lengths && row.r < p->rows) last = min(last, in->lengths[row.b * p->queries + row.t] - 1 - key);
-    if (p->causal) last = min(last, own);
-    if (p->window_left >= 0 && own > p->window_left) begin = own - p->window_left;
-    if (p->window_right >= 0 && last - own > p->window_right) last = own + p->window_right;
-    const int first_seen = (int)min(begin, (long)TILE_KEYS), last_seen = (int)max(last, -1L);
-    REPEAT(cell, ROW_CELLS) {
-      const int s = CELL_KEY(cell);
-      hidden |= (ulong)(s < first_seen || s > last_seen) << (i * ROW_CELLS + cell);
-    }
-  }
-  return hidden;
+#ifdef ROW_RANGES
+// Finds the first and the last key before `end` that a row looks at, counted from `key`. Windows are only compared,
+// never added, since they may have any length.
+INLINE void FindRange(const Problem* p, const Inputs* in, const Row* row, const long key, const long end, long* first,
+                      long* last) {
+  const long own = row->own - key;
+  *first = 0, *last = end - key - 1;
+  if (in->lengths && row->r < p->rows) *last = min(*last, in->lengths[row->b * p->queries + row->t] - 1 - key);
+  if (p->causal) *last = min(*last, own);
+  if (p->window_left >= 0 && own > p->window_left) *first = own - p->window_left;
+  if (p->window_right >= 0 && *last - own > p->window_right) *last = own + p->window_right;
 }
 
+// Hides the cells whose keys are outside of the range of their row.
+INLINE void HideOutside(const Problem* p, const Inputs* in, const Row* head, const long first, const long key,
+                        const long end, Sums* scores) {
+  REPEAT(i, ROWS) {
+    const Row row = OwnRow(p, head, first + 8 * i);
+    long begin, last;
+    FindRange(p, in, &row, key, end, &begin, &last);
+    // These count from the lane's first key, so that all cells have constants.
+    const int first_seen = (int)min(begin, (long)TILE_KEYS) - LanePair() * 2;
+    const int last_seen = (int)clamp(last, -1L, (long)TILE_KEYS) - LanePair() * 2;
+    REPEAT(cell, ROW_CELLS) {
+      const int s = cell / 2 * 8 + cell % 2;
+      if (s < first_seen || s > last_seen) CELL(scores, i * ROW_CELLS + cell) = LOWEST;
+    }
+  }
+}
+
+bool SeesAny(const Problem* p, const Inputs* in, const Row* row, const long begin, const long end) {
+  long first, last;
+  FindRange(p, in, row, begin, end, &first, &last);
+  return first <= last;
+}
+#else
 // Returns a bit for each cell that is hidden, for whatever reason.
 INLINE ulong CellsHidden(const Problem* p, const Inputs* in, const Row* head, const long first, const long key,
                          const long end) {
@@ -73,9 +82,10 @@ INLINE ulong CellsHidden(const Problem* p, const Inputs* in, const Row* head, co
   }
   return hidden;
 }
+#endif
 
 #ifdef CHANGES_SCORES
-// Scales, caps and biases scores.
+// Scales, caps and biases scores. The bits of `hidden` are of cells that have no biases.
 INLINE void Change(const Problem* p, const Inputs* in, const Row* head, const long first, const long key,
                    const ulong hidden, Sums* scores) {
   REPEAT(cell, CELLS) CELL(scores, cell) *= p->scale;
@@ -86,7 +96,7 @@ INLINE void Change(const Problem* p, const Inputs* in, const Row* head, const lo
       const Row row = OwnRow(p, head, first + 8 * CELL_ROW(cell));
       if (pass == p->cap_after_bias) {
         CELL(scores, cell) = Cap(p, CELL(scores, cell));
-      } else if ((hidden >> cell & 1) == 0) {
+      } else if (row.r < p->rows && (hidden >> cell & 1) == 0) {
         CELL(scores, cell) = AddBiases(p, in, &row, key + CELL_KEY(cell), CELL(scores, cell));
       }
     }
@@ -122,7 +132,7 @@ INLINE void LoadQueries(const Problem* p, __global const float* q, const long fi
 }
 
 // Starts to copy the first `count` rows of k or v from p on, at most TILE_KEYS, and zeros after them.
-INLINE void BringRows(__global const Number* p, const long row, const long count, const int width, __local Number* tile,
+INLINE void BringRows(__global const Number* p, const long row, const int count, const int width, __local Number* tile,
                       const int tile_row) {
   REPEAT(i, TILE_KEYS * WIDTH / CHUNK / ITEMS) {
     const int chunk = get_local_id(0) + i * ITEMS, s = chunk / (WIDTH / CHUNK), d = chunk % (WIDTH / CHUNK) * CHUNK;
@@ -140,8 +150,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
     __global const float* q, __global const Number* k, __global const Number* v, __global const long* ranges,
     __global float* output, __global float* lse, __global uint* unusual) {
   const Problem* p = &problem;
-  TILE(k_tile, TILE_KEYS * KEY_ROW);
-  TILE(v_tile, TILE_KEYS * VALUE_ROW);
+  TILE(k_tiles, 2 * TILE_KEYS * KEY_ROW);
+  TILE(v_tiles, 2 * TILE_KEYS * VALUE_ROW);
   EXCHANGE(exchange, WARPS, LEFTS, 2);
   const Inputs in = INPUTS;
   // The last rows go first, since under a causal mask they have most to do.
@@ -149,27 +159,41 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
   const long tiles = (p->rows + TILE_ROWS - 1) / TILE_ROWS, tile = tiles - 1 - Next(&id, tiles), z = id;
   const long first = tile * TILE_ROWS + get_local_id(0) / WARP * WARP_ROWS + LaneRow();
   const Row head = RowAt(p, z, 0);
-  const long range = (head.b * tiles + tile) * 4, begin = ranges[range], end = ranges[range + 1];
+  ranges += (head.b * tiles + tile) * 4;
+  const long begin = ranges[0];
+  // Keys count from the first that the tile looks at: so they fit into one register.
+  const int end = (int)(ranges[1] - begin), plain_begin = (int)(ranges[2] - begin),
+            plain_end = (int)(ranges[3] - begin);
   const long k_row = p->k.row, v_row = p->v.row;
   const int width = (int)p->width, value_width = (int)p->value_width;
   k += Begin(p->k, p->heads, z) + begin * k_row;
   v += Begin(p->v, p->heads, z) + begin * v_row;
-  const bool hides_ranges = HidesRanges(p, &in);
   const float factor = Factor(p);
-  BringRows(k, k_row, end - begin, width, k_tile, KEY_ROW);
+  BringRows(k, k_row, end, width, k_tiles, KEY_ROW);
+  BringRows(v, v_row, end, value_width, v_tiles, VALUE_ROW);
   PAIR queries[LEFTS * WIDTH_STEPS][LEFT_PAIRS];
   LoadQueries(p, q + Begin(p->q, p->heads, z), first, queries);
   Sums blended[LEFTS * WIDTH_TILES];
   Clear(blended, LEFTS * WIDTH_TILES);
-  float maxima[ROWS], sums[ROWS], least = INFINITY;
+  float maxima[ROWS], sums[ROWS];
+#ifndef ROW_RANGES
+  float least = INFINITY;  // of all visible scores
+#endif
   REPEAT(i, ROWS) {
     maxima[i] = LOWEST;
     sums[i] = 0.0f;
   }
-  for (long key = begin; key < end; key += TILE_KEYS) {
+  int buffer = 0;
+  for (int key = 0; key < end; key += TILE_KEYS) {
+    __local const Number *k_tile = k_tiles + buffer * (TILE_KEYS * KEY_ROW),
+                         *v_tile = v_tiles + buffer * (TILE_KEYS * VALUE_ROW);
     Arrived();
-    barrier(CLK_LOCAL_MEM_FENCE);
-    BringRows(v, v_row, end - key, value_width, v_tile, VALUE_ROW);
+    barrier(CLK_LOCAL_MEM_FENCE);  // no warp reads the other tiles any more
+    buffer = 1 - buffer;
+    k += TILE_KEYS * k_row;
+    v += TILE_KEYS * v_row;
+    BringRows(k, k_row, end - key - TILE_KEYS, width, k_tiles + buffer * (TILE_KEYS * KEY_ROW), KEY_ROW);
+    BringRows(v, v_row, end - key - TILE_KEYS, value_width, v_tiles + buffer * (TILE_KEYS * VALUE_ROW), VALUE_ROW);
     Sums scores[LEFTS * KEY_TILES];
     Clear(scores, LEFTS * KEY_TILES);
     REPEAT(step, WIDTH_STEPS) {
@@ -181,24 +205,23 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
         Accumulate(scores + j * 2, KEY_TILES, left, LEFTS, right, 2, exchange);
       }
     }
-    ulong hidden = 0;
-    const bool hides_none = ranges[range + 2] <= key && key + TILE_KEYS <= ranges[range + 3];
-    if (!hides_none) {
-      hidden =
-          hides_ranges ? CellsOutside(p, &in, &head, first, key, end) : CellsHidden(p, &in, &head, first, key, end);
-    }
+    const bool hides_none = plain_begin <= key && key + TILE_KEYS <= plain_end;
+#ifdef ROW_RANGES
 #ifdef CHANGES_SCORES
-    Change(p, &in, &head, first, key, hidden, scores);
+    Change(p, &in, &head, first, begin + key, 0, scores);
 #endif
-    if (hides_none) {
-      REPEAT(cell, CELLS) least = fmin(least, CELL(scores, cell));
-    } else {
-      REPEAT(cell, CELLS) {
-        const bool seen = (hidden >> cell & 1) == 0;
-        least = seen ? fmin(least, CELL(scores, cell)) : least;
-        CELL(scores, cell) = seen ? CELL(scores, cell) : LOWEST;
-      }
+    if (!hides_none) HideOutside(p, &in, &head, first, begin + key, begin + end, scores);
+#else
+    const ulong hidden = hides_none ? 0 : CellsHidden(p, &in, &head, first, begin + key, begin + end);
+#ifdef CHANGES_SCORES
+    Change(p, &in, &head, first, begin + key, hidden, scores);
+#endif
+    REPEAT(cell, CELLS) {
+      const bool seen = (hidden >> cell & 1) == 0;
+      least = seen ? fmin(least, CELL(scores, cell)) : least;
+      CELL(scores, cell) = seen ? CELL(scores, cell) : LOWEST;
     }
+#endif
     float most[ROWS];
     REPEAT(i, ROWS) {
       most[i] = maxima[i];
@@ -218,11 +241,6 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
       }
       REPEAT(j, WIDTH_TILES) { REPEAT(e, 2) blended[i / 2 * WIDTH_TILES + j].x[i % 2 * 2 + e] *= shrink; }
     }
-    Arrived();
-    barrier(CLK_LOCAL_MEM_FENCE);
-    k += TILE_KEYS * k_row;
-    v += TILE_KEYS * v_row;
-    BringRows(k, k_row, end - key - TILE_KEYS, width, k_tile, KEY_ROW);
     REPEAT(step, TILE_KEYS / STEP) {
       Left left[LEFTS];
       REPEAT(i, LEFTS) left[i] = LeftOfSums(scores + i * KEY_TILES + step * STEP_TILES);
@@ -234,12 +252,21 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
     }
   }
   CombineRows(sums, ROWS, /*largest=*/false, exchange);
+#ifdef ROW_RANGES
+  bool good = true;
+#else
   bool good = least > LOWEST;
+#endif
   output += Begin(p->output, p->heads, z);
   REPEAT(i, ROWS) {
     const long r = first + 8 * i;
     if (r < p->rows) {
       good = good && sums[i] < INFINITY;  // nor NaN: where all scores are, none is the largest
+#ifdef ROW_RANGES
+      // Scores of −∞ are below those of hidden cells: where all are, the row would seem to see nothing.
+      const Row own = OwnRow(p, &head, r);
+      good = good && (maxima[i] != LOWEST || !SeesAny(p, &in, &own, begin, begin + end));
+#endif
       const RowEnd row = EndRow(p, sinks, head_mask, z, maxima[i] == LOWEST ? LOWEST : maxima[i] * factor, sums[i]);
       REPEAT(j, WIDTH_TILES * 2) {
         const int d = j / 2 * 8 + LanePair() * 2 + j % 2;
