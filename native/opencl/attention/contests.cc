@@ -100,7 +100,9 @@ class AttentionTrial {
 /// kernel(candidate) is one of those that compete.
 Trial TrialOf(Session& session, const AttentionShape& shape,
               const std::function<AttentionKernel(std::size_t)>& kernel) {
-  const Index queries = shape.few ? 1 : session.is_cpu() ? 128 : 2048, keys = shape.few ? 4096 : queries;
+  // Large enough that a launch takes far longer than its start.
+  const Index many = session.is_cpu() ? 128 : session.compute_units() < 64 ? 2048 : 4096;
+  const Index queries = shape.few ? 1 : many, keys = shape.few ? 4096 : queries;
   const Index heads = shape.few ? 2 * session.compute_units() : session.is_cpu() ? 2 : 32;
   const auto trial = std::make_shared<const AttentionTrial>(session, shape, heads, queries, keys);
   return {.operations = trial->operations(),
