@@ -28,6 +28,16 @@ const Json& File() {
   return file;
 }
 
+/// A model that is like another one says what it changes, as a merge patch (RFC 7396).
+Json FindModel(const std::string& name) {
+  const Json& models = File().at("models");
+  const Json& given = models.at(name);
+  if (!given.contains("like")) return given;
+  Json model = models.at(given.at("like").get<std::string>());
+  model.merge_patch(given);
+  return model;
+}
+
 ModelSpec ReadModel(const Json& json) {
   ModelSpec model;
   model.folder = json.value("folder", "");
@@ -70,7 +80,7 @@ Row ReadRow(const Json& json) {
   row.rows = json.value("rows", row.tokens);
   row.question = json.value("question", "");
   row.silenced_layer = json.value("silenced_layer", Index{-1});
-  if (json.contains("model")) row.model = ReadModel(File().at("models").at(json.at("model").get<std::string>()));
+  if (json.contains("model")) row.model = ReadModel(FindModel(json.at("model").get<std::string>()));
   if (json.value("weights", "f32") == "bf16") row.model.weights = DType::kBF16;
   if (json.value("keys_and_values", "f32") == "bf16") row.keys_and_values = DType::kBF16;
   return row;
@@ -113,6 +123,22 @@ double Row::bytes() const {
     return static_cast<double>(batch * 2 * kv_heads * keys * head_dim) * static_cast<double>(ByteSize(keys_and_values));
   if (kind == Kind::kCore && maps) return static_cast<double>(batch * heads * queries * keys) * kFloat;
   return 0.0;
+}
+
+nlohmann::json Described(const Row& row) {
+  nlohmann::json json = {{"name", row.name},       {"kind", row.kind},     {"operations", row.operations()},
+                         {"bytes", row.bytes()},   {"maps", row.maps},     {"causal", row.causal},
+                         {"batch", row.batch},     {"tokens", row.tokens}, {"width", row.width},
+                         {"out", row.out},         {"heads", row.heads},   {"kv_heads", row.kv_heads},
+                         {"queries", row.queries}, {"keys", row.keys},     {"head_dim", row.head_dim},
+                         {"pool", row.pool},       {"rows", row.rows}};
+  if (row.model.layers == 0) return json;
+  json["model"] = {{"layers", row.model.layers},
+                   {"heads", row.model.heads},
+                   {"width", row.model.width},
+                   {"weights", row.model.weights == DType::kBF16 ? "bf16" : "f32"}};
+  if (!row.model.config.empty()) json["model"]["config"] = Json::parse(row.model.config);
+  return json;
 }
 
 namespace {

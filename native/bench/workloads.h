@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "headlens/tensor.h"
+#include "nlohmann/json_fwd.hpp"
 
 namespace headlens::bench {
 
@@ -57,6 +58,10 @@ struct Row {
   /// core with maps. 0 when arithmetic limits the speed.
   double bytes() const;
 };
+
+/// The row's name, kind, operations, bytes and sizes, for programs that measure the same with another library. The row
+/// of a model also has the model's sizes, and its config.json where its parameters are random.
+nlohmann::json Described(const Row& row);
 
 /// All workloads in order. Layers have one row with the maps of all heads and one without.
 std::vector<Row> Workloads();

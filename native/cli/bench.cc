@@ -273,6 +273,7 @@ class Pace {
       return {{"multiply_add_limit_gflops", limit.multiply_adds * 1e-9}, {"copy_limit_gbps", limit.copy * 1e-9}};
     }
     if (line == "memory") return {{"peak_bytes", PeakBytes()}};
+    if (line == "rows") return DescribedRows();
     std::istringstream words(line);
     std::string name;
     words >> name;
@@ -286,6 +287,12 @@ class Pace {
  private:
   [[noreturn]] static void Refuse(const std::string& line) {
     throw InputError(Wrong(ErrorCode::kFormat, "the standard input", "says", Quoted(line), "NAME COUNT"));
+  }
+
+  nlohmann::json DescribedRows() const {
+    nlohmann::json rows = nlohmann::json::array();
+    for (const Row& row : rows_) rows.push_back(bench::Described(row));
+    return rows;
   }
 
   nlohmann::json Seconds(const Row& row, std::istringstream& words, const std::string& line) {
@@ -314,9 +321,8 @@ class Pace {
 
 /// Takes turns with another program, which writes lines to the standard input. "NAME COUNT" asks for the times of COUNT
 /// calls of a row, and is answered with one line {"name", "seconds": [one for each call]}. "look NAME ROW…" is answered
-/// with these rows of one call's results, "limit" with {"multiply_add_limit_gflops", "copy_limit_gbps"}, and "memory"
-/// with
-/// {"peak_bytes"}.
+/// with these rows of one call's results, "limit" with {"multiply_add_limit_gflops", "copy_limit_gbps"}, "memory" with
+/// {"peak_bytes"}, and "rows" with a list that describes every chosen row.
 void RunPaced(const BenchOptions& options) {
   Pace pace(options);
   for (std::string line; std::getline(std::cin, line);) std::cout << pace.Answer(line) << std::endl;

@@ -96,6 +96,7 @@ describe("without an OpenCL device", () => {
 interface Workloads {
   workloads: { name: string; kind: string }[];
   explanations: { name: string }[];
+  large: { name: string }[];
   sweeps: Record<string, { values: number[] }>;
 }
 
@@ -238,4 +239,28 @@ test("bench takes turns with another program", () => {
   fails(["bench", "--paced"], 2, /the standard input says "nonsense", expected NAME COUNT/, { input: "nonsense\n" });
   fails(["bench", "--paced"], 2, /expected NAME COUNT/, { input: "tutorial/maps -1\n" });
   fails(["bench", "--paced"], 2, /a row is 16, expected 0 to 15/, { input: "look tutorial/maps 16\n" });
+});
+
+interface Described {
+  name: string; kind: string; operations: number; bytes: number; tokens: number; pool: number; rows: number;
+  model?: { width: number; config: Record<string, unknown> };
+}
+
+test("bench describes the rows that another program is to measure", () => {
+  const describe = (...args: string[]): Described[] =>
+    JSON.parse(succeeds(["bench", "--paced", ...args], { input: "rows\n" })) as Described[];
+  const [decode, ...none] = describe("--filter", "^decode$");
+  expect(none).toEqual([]);
+  expect(decode).toMatchObject({
+    name: "decode", kind: "core", operations: 4 * 12 * 4096 * 64, bytes: 4 * 2 * 12 * 4096 * 64, causal: false, maps: false,
+    batch: 1, heads: 12, kv_heads: 12, queries: 1, keys: 4096, head_dim: 64,
+  });
+  expect(decode?.model).toBeUndefined();
+  // This model is like one for shorter texts: it changes two fields, and keeps the others.
+  const [map] = describe("--large", "--filter", "^map16k/pooled$");
+  expect(map).toMatchObject({
+    kind: "map", operations: 2 * 16384 ** 2 * 64, bytes: 0, tokens: 16384, pool: 512, rows: 16384,
+    model: { layers: 1, heads: 1, width: 64, weights: "f32", config: { hidden_size: 64, max_position_embeddings: 16384 } },
+  });
+  expect(describe("--large")).toHaveLength(kTable.large.length);
 });
