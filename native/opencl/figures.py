@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests, tunes and measures the OpenCL backend on one GPU in one call. It builds the program if it is not there, runs
+"""Tests, tunes and measures the OpenCL backend on one GPU, in slices. It builds the program if it is not there, runs
 its tests on the device, tunes it, and measures `headlens bench --large` in every precision in turns with PyTorch on the
-same GPU (scaled_dot_product_attention, and matmul, which is cuBLAS). It writes RESULTS.md beside this file.
+same GPU (peers.py has its side).
 
-    python3 native/opencl/figures.py [--device N] [--steps build,test,tune,measure] [--filter REGEX] [--rounds N]
+    python3 native/opencl/figures.py [--minutes M] [--commit TEXT] [--filter REGEX] [--again] [--results FILE]
+
+It stops before the minutes are over. Each row is kept in the results file as soon as it is measured, so that a run that
+is killed loses only the row in hand, and the next run goes on with the rows that the file does not have at this commit.
+A row is known by its name, its precision and the device; what is measured last replaces what was there. The step
+`report`, which needs no device, writes RESULTS.md beside this file from the results.
 
 It needs an OpenCL driver, and PyTorch with CUDA for the peers, which are left out without it. Times are medians of
 rounds in which the two sides take turns. Transfers between host and device are not counted on either side.
@@ -12,14 +17,14 @@ rounds in which the two sides take turns. Transfers between host and device are 
 import argparse
 import datetime
 import json
-import math
 import os
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
 import time
+
+import peers
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -28,196 +33,292 @@ PROGRAM = BUILD / "headlens"
 PRECISIONS = ["fp32", "tf32x3", "fp16", "bf16"]
 HALVES = ["fp16", "bf16"]
 SECONDS = 0.2  # each side takes so long in a round
-
-try:
-    import torch
-    import torch.nn.functional as F
-    HAS_PEER = torch.cuda.is_available()
-except ImportError:
-    HAS_PEER = False
+LEAST_SECONDS = 30  # a row may take so long, before any has been measured
+MOST_BYTES = 16 << 20  # of the results file
 
 
-def rows():
-    """The large workloads, completed by the same defaults that the program has."""
-    table = json.loads((ROOT / "native" / "bench" / "workloads.json").read_text())
-    for row in table["large"]:
-        row = {"batch": 1, "causal": False, "maps": False, **row}
-        for name in ("queries", "keys"):
-            row.setdefault(name, row.get("tokens"))
-        row.setdefault("kv_heads", row.get("heads"))
-        yield row
+# ------------------------------------------------------------------------------------------------------------- results
+
+class Results:
+    """The results file: JSON lines, one for each row, precision and device."""
+
+    def __init__(self, path):
+        self.path = path
+        lines = path.read_text().splitlines() if path.exists() else []
+        self.records = {self.key(record): record for record in map(json.loads, lines)}
+
+    @staticmethod
+    def key(record):
+        return record["row"], record["precision"], record["device"]
+
+    def commit_of(self, *key):
+        return self.records.get(key, {}).get("commit")
+
+    def keep(self, record):
+        self.records[self.key(record)] = record
+        text = "".join(json.dumps(one) + "\n" for one in self.records.values())
+        if len(text.encode()) > MOST_BYTES:
+            sys.exit(f"{self.path} would have more than {MOST_BYTES >> 20} MiB: take another file with --results")
+        part = self.path.with_name(self.path.name + ".part")
+        part.write_text(text)
+        os.replace(part, self.path)
 
 
-def operations(row):
-    if row["kind"] == "product":
-        return 2 * row["tokens"] * row["width"] * row["out"]
-    half = 0.5 if row["causal"] else 1.0
-    return half * 4 * row["batch"] * row["heads"] * row["queries"] * row["keys"] * row["head_dim"]
+# ------------------------------------------------------------------------------------------------------------- measure
 
-
-def moved(row, precision):
-    """The bytes that have to be read or written at least, or 0 where arithmetic takes longer."""
-    if row["kind"] != "core":
-        return 0
-    if row["queries"] == 1:
-        return 2 * (2 if precision in HALVES else 4) * row["batch"] * row["kv_heads"] * row["keys"] * row["head_dim"]
-    return 4 * row["batch"] * row["heads"] * row["queries"] * row["keys"] if row["maps"] else 0
+class Ended(Exception):
+    """The program has ended, as it does after an error, which it has printed."""
 
 
 class Headlens:
     """Runs `headlens bench --paced`, which answers each line with a line."""
 
-    def __init__(self, device, precision):
+    def __init__(self, options, precision):
         words = [PROGRAM, "bench", "--paced", "--large", "--backend", "opencl", "--precision", precision]
-        self.child = subprocess.Popen(words + (["--device", device] if device else []), text=True,
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        words += ["--filter", options.filter] if options.filter else []
+        self.precision = precision
+        self.child = subprocess.Popen(words + device_words(options), text=True, stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE)
 
     def ask(self, line):
-        self.child.stdin.write(line + "\n")
-        self.child.stdin.flush()
+        try:
+            self.child.stdin.write(line + "\n")
+            self.child.stdin.flush()
+        except BrokenPipeError:
+            pass
         answer = self.child.stdout.readline()
         if not answer:
-            sys.exit(f"headlens bench ended at {line!r}")
+            raise Ended(f"headlens bench ended at {line!r}")
         return json.loads(answer)
 
     def seconds(self, name, calls):
         return statistics.mean(self.ask(f"{name} {calls}")["seconds"])
 
     def close(self):
-        self.child.stdin.close()
+        self.child.stdout.close()
+        try:
+            self.child.stdin.close()
+        except BrokenPipeError:
+            pass
         self.child.wait()
 
 
-def peer(row, precision):
-    """Returns a call of PyTorch that computes the row, and its name; None without an NVIDIA GPU."""
-    if not HAS_PEER:
+def precisions_of(row):
+    """The precisions that change how long a row takes. Those of 16 bits concern layers and attention without maps, and
+    what a core reads for one query; 3×TF32 concerns every product of matrices."""
+    if row["kind"] == "decode":
+        return ["fp32"]
+    if row["kind"] == "map" or (row["kind"] == "core" and row["maps"]):
+        return ["fp32", "tf32x3"]
+    if row["kind"] == "core" and row["queries"] == 1:
+        return ["fp32", *HALVES]
+    return PRECISIONS
+
+
+def bytes_of(row, precision):
+    """The program states the bytes of rows in fp32. Keys and values of 16 bits on the device have half of them."""
+    halved = precision in HALVES and row["kind"] == "core" and row["queries"] == 1
+    return row["bytes"] / 2 if halved else row["bytes"]
+
+
+def find_peer(row, precision):
+    try:
+        return peers.find(row, precision, SECONDS)
+    except Exception as error:  # whatever a peer lacks, the row is measured without it
+        print(f"{row['name']} {precision}: no peer: {error}", file=sys.stderr)
         return None
-    dtype = {"fp16": torch.float16, "bf16": torch.bfloat16}.get(precision, torch.float32)
-    new = lambda *shape: torch.randn(*shape, device="cuda", dtype=dtype)
-    if row["kind"] == "product":
-        x, w = new(row["tokens"], row["width"]), new(row["out"], row["width"])
-        return lambda: x @ w.T, "cuBLAS"
-    q = new(row["batch"], row["heads"], row["queries"], row["head_dim"])
-    k, v = (new(row["batch"], row["kv_heads"], row["keys"], row["head_dim"]) for _ in range(2))
-    if row["maps"]:
-        scale = 1 / math.sqrt(row["head_dim"])
-
-        def maps():
-            weights = torch.softmax(q @ k.mT * scale, -1)
-            return weights, weights @ v
-        return maps, "softmax(q kᵀ) v"
-    gqa = {"enable_gqa": True} if row["kv_heads"] != row["heads"] else {}
-    return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=row["causal"], **gqa), "SDPA"
 
 
-def peer_seconds(call, calls):
-    torch.cuda.synchronize()
+def measure_row(program, row, rounds):
+    program.seconds(row["name"], 1)  # makes the inputs and compiles the kernels
     start = time.perf_counter()
-    for _ in range(calls):
-        call()
-    torch.cuda.synchronize()
-    return (time.perf_counter() - start) / calls
-
-
-def measure_row(program, row, precision, rounds):
+    program.seconds(row["name"], 2)
+    once = (time.perf_counter() - start) / 2  # with transfers, which take time although they are not counted
+    calls = peers.calls_in(SECONDS, once)
+    peer = find_peer(row, program.precision)
     ours, theirs = [], []
-    once = program.seconds(row["name"], 2)
-    calls = max(1, min(1000, round(SECONDS / max(once, 1e-6))))
-    other = peer(row, precision)
-    if other:
-        peer_seconds(other[0], 2)
-        peer_calls = max(1, min(1000, round(SECONDS / max(peer_seconds(other[0], 2), 1e-6))))
     for _ in range(rounds):
         ours.append(program.seconds(row["name"], calls))
-        if other:
-            theirs.append(peer_seconds(other[0], peer_calls))
-    return {"row": row["name"], "precision": precision, "operations": operations(row), "bytes": moved(row, precision),
-            "seconds": ours, "peer": other[1] if other else None, "peer_seconds": theirs}
+        if peer:
+            theirs.append(peer.round())
+    return {"row": row["name"], "precision": program.precision, "operations": row["operations"],
+            "bytes": bytes_of(row, program.precision), "rounds": rounds, "seconds": ours,
+            "peer": peer.name if peer else None, "peer_seconds": theirs}
 
 
-def measure(options):
-    results, limits = [], {}
-    for precision in PRECISIONS:
-        program = Headlens(options.device, precision)
-        limits = limits or program.ask("limit")
-        for row in rows():
-            # Rows that wait for memory take as long in all precisions, unless they read keys and values of 16 bits.
-            reads_halves = precision in HALVES and not row["maps"]
-            if re.search(options.filter, row["name"]) and (
-                    precision == "fp32" or reads_halves or not moved(row, precision)):
-                results.append(measure_row(program, row, precision, options.rounds))
-                print(line_of(results[-1], limits), file=sys.stderr, flush=True)
-        program.close()
-    return results, limits
+def missing_first(rows, results, about, again):
+    """Pairs of a precision and a row, those without a result of this commit first."""
+    pairs = [(precision, row) for precision in PRECISIONS for row in rows if precision in precisions_of(row)]
+    has = lambda pair: results.commit_of(pair[1]["name"], pair[0], about["device"]) == about["commit"]
+    return sorted(pairs, key=has) if again else [pair for pair in pairs if not has(pair)]
 
 
-def rate(result, seconds):
-    return (result["bytes"] / seconds / 1e9, "GB/s") if result["bytes"] else (result["operations"] / seconds / 1e12, "TFLOP/s")
+def measure(options, deadline):
+    results, about, longest = Results(options.results), about_of(options), LEAST_SECONDS
+    program = Headlens(options, PRECISIONS[0])
+    about["limits"] = program.ask("limit")
+    pairs = missing_first(program.ask("rows"), results, about, options.again)
+    for done, (precision, row) in enumerate(pairs):
+        start = time.monotonic()
+        if start + longest > deadline:
+            print(f"The time is over: {len(pairs) - done} rows are left for the next run.", file=sys.stderr)
+            break
+        if program.precision != precision or program.child.poll() is not None:
+            program.close()
+            program = Headlens(options, precision)
+        try:
+            record = {**measure_row(program, row, options.rounds), **about}
+        except Ended as error:
+            print(f"{row['name']} {precision}: {error}", file=sys.stderr)
+            program.child.wait()
+            continue
+        results.keep(record)
+        print(line_of(record), file=sys.stderr, flush=True)
+        longest = max(longest, time.monotonic() - start)
+    program.close()
 
 
-def line_of(result, limits):
-    seconds = statistics.median(result["seconds"])
-    value, unit = rate(result, seconds)
-    limit = limits["copy_limit_gbps"] if result["bytes"] else limits["multiply_add_limit_gflops"] / 1e3
-    cells = [result["row"], result["precision"], f"{seconds * 1e3:.3f}", f"{value:.3g} {unit}", f"{100 * value / limit:.0f} %"]
-    if result["peer"]:
-        theirs = statistics.median(result["peer_seconds"])
-        cells += [result["peer"], f"{rate(result, theirs)[0]:.3g}", f"{theirs / seconds:.2f}"]
-    else:
-        cells += ["", "", ""]
+# -------------------------------------------------------------------------------------------------------------- report
+
+def rate(record, seconds):
+    return (record["bytes"] / seconds / 1e9, "GB/s") if record["bytes"] else (record["operations"] / seconds / 1e12, "TFLOP/s")
+
+
+def limit_of(record):
+    """The limit in the unit of the row's rate."""
+    limits = record["limits"]
+    return limits["copy_limit_gbps"] if record["bytes"] else limits["multiply_add_limit_gflops"] / 1e3
+
+
+def line_of(record):
+    seconds = statistics.median(record["seconds"])
+    value, unit = rate(record, seconds)
+    cells = [record["row"], record["precision"], f"{seconds * 1e3:.3f}", f"{value:.3g} {unit}",
+             f"{100 * value / limit_of(record):.0f} %", "", "", ""]
+    if record["peer"]:
+        theirs = statistics.median(record["peer_seconds"])
+        cells[5:] = [record["peer"], f"{rate(record, theirs)[0]:.3g}", f"{theirs / seconds:.2f}"]
     return "| " + " | ".join(cells) + " |"
 
 
-def device_line(options):
+def every(records, value):
+    """All different values, in order."""
+    return ", ".join(dict.fromkeys(str(value(record)) for record in records if value(record)))
+
+
+def span(records, name, scale):
+    """A limit, from the least to the most that slices measured."""
+    values = [record["limits"][name] * scale for record in records]
+    least, most = f"{min(values):.3g}", f"{max(values):.3g}"
+    return least if least == most else f"{least} to {most}"
+
+
+def device_section(device, records):
+    dates = sorted({record["date"] for record in records})
+    torch = every(records, lambda record: record["torch"])
+    return [
+        f"## {device}", "",
+        f"{every(records, lambda record: record['opencl'])}, driver {every(records, lambda record: record['driver'])}; "
+        + (f"PyTorch {torch}" if torch else "no peer: PyTorch or CUDA is missing")
+        + f"; commit {every(records, lambda record: record['commit'])}; " + " to ".join(dict.fromkeys((dates[0], dates[-1])))
+        + ".", "",
+        f"Measured limits of the device: {span(records, 'multiply_add_limit_gflops', 1e-3)} TFLOP/s of fp32 multiply-adds, "
+        f"{span(records, 'copy_limit_gbps', 1)} GB/s of copying, read and written both counted.", "",
+        "| row | precision | ms | headlens | of the limit | peer | peer's rate | times as fast |",
+        "|---|---|---|---|---|---|---|---|", *map(line_of, records), ""]
+
+
+def report(options):
+    records = list(Results(options.results).records.values())
+    if not records:
+        sys.exit(f"{options.results} has no results")
+    records.sort(key=lambda record: PRECISIONS.index(record["precision"]))
+    raw = os.path.relpath(options.results, HERE) if options.results.is_relative_to(ROOT) else options.results.name
+    lines = [
+        "# Figures of the OpenCL backend", "",
+        "`python3 native/opencl/figures.py` measured them, in as many runs as it took; "
+        f"[`{options.results.name}`]({raw}) has the seconds of every round.", "",
+        f"Each row is the median of {every(records, lambda record: record['rounds'])} rounds in turns with the peer in the "
+        "same precision (for tf32x3 it is fp32); transfers are left out. The limit of a row is copying where its rate is in "
+        "GB/s, and fp32 multiply-adds elsewhere. Matrix units do more than this limit: their rows can pass 100 %.", ""]
+    for device in dict.fromkeys(record["device"] for record in records):
+        lines += device_section(device, [record for record in records if record["device"] == device])
+    (HERE / "RESULTS.md").write_text("\n".join(lines))
+
+
+# --------------------------------------------------------------------------------------------------------------- steps
+
+def device_words(options):
+    return ["--device", options.device] if options.device else []
+
+
+def find_device(options):
     devices = json.loads(subprocess.check_output([PROGRAM, "info", "--json"]))["opencl"]["devices"]
     if not devices:
         sys.exit("there is no OpenCL device on this machine")
     chosen = options.device or "0"
-    device = (devices[int(chosen)] if chosen.isdigit() else
-              next(device for device in devices if chosen.lower() in device["name"].lower()))
-    return f"{device['name']}, {device['version']}, driver {device['driver']}"
+    return (devices[int(chosen)] if chosen.isdigit() else
+            next(device for device in devices if chosen.lower() in device["name"].lower()))
 
 
-def write(options, results, limits):
-    command = "python3 native/opencl/figures.py" + "".join(f" {word}" for word in sys.argv[1:])
-    lines = [
-        "# Figures of the OpenCL backend", "",
-        f"{device_line(options)}; {datetime.date.today()}; `{command}`"
-        + (f"; PyTorch {torch.__version__}" if HAS_PEER else "; no peer: PyTorch or CUDA is missing") + ".", "",
-        f"Measured limits of the device: {limits['multiply_add_limit_gflops'] / 1e3:.3g} TFLOP/s of fp32 multiply-adds, "
-        f"{limits['copy_limit_gbps']:.0f} GB/s of copying, read and written both counted. Medians of "
-        f"{options.rounds} rounds in turns with the peer in the same precision; transfers left out. Matrix units do more "
-        "than the first limit: their rows can pass 100 %.", "",
-        "| row | precision | ms | headlens | of the limit | peer | peer's rate | times as fast |",
-        "|---|---|---|---|---|---|---|---|", *(line_of(result, limits) for result in results), "",
-        "Seconds of each round:", "", "```json", *(json.dumps(result) for result in results), "```", ""]
-    (HERE / "RESULTS.md").write_text("\n".join(lines))
+def commit_here():
+    """The commit of this folder; a copy without its history has none."""
+    asked = ["git", "-C", ROOT, "rev-parse", "--short", "HEAD"]
+    try:
+        return subprocess.run(asked, check=True, text=True, capture_output=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def about_of(options):
+    """What all records of this run have in common."""
+    device = find_device(options)
+    return {"device": device["name"], "opencl": device["version"], "driver": device["driver"], "torch": peers.VERSION,
+            "commit": options.commit or commit_here(), "date": str(datetime.date.today())}
 
 
 def run(*words, **variables):
     subprocess.run([str(word) for word in words], cwd=ROOT, check=True, env={**os.environ, **variables})
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="", help="number or part of the name, as `headlens info` lists them")
-    parser.add_argument("--steps", default="build,test,tune,measure")
-    parser.add_argument("--filter", default="", help="only rows whose name matches")
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    steps = options.steps.split(",")
-    if HAS_PEER:
-        torch.backends.cuda.matmul.allow_tf32 = False
-    if "build" in steps and not PROGRAM.exists():
+def build():
+    if not PROGRAM.exists():
         run("cmake", "--preset", "native")
         run("cmake", "--build", "--preset", "native")
-    print(device_line(options), file=sys.stderr)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="", help="number or part of the name, as `headlens info` lists them")
+    parser.add_argument("--steps", default="build,test,tune,measure,report")
+    parser.add_argument("--minutes", type=float, default=9, help="measuring ends before they are over, all steps counted")
+    parser.add_argument("--filter", default="", help="only rows whose name matches")
+    parser.add_argument("--again", action="store_true", help="measure also rows that have a result of this commit")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--results", type=pathlib.Path, default=HERE / "results.jsonl")
+    parser.add_argument("--commit", default="", help="the commit of these sources, for a copy without its history")
+    options = parser.parse_args()
+    options.results = options.results.resolve()
+    return options
+
+
+def main():
+    started, options = time.monotonic(), read_options()
+    steps = options.steps.split(",")
+    peers.prepare()
+    if "build" in steps:
+        build()
     if "test" in steps:
         run(BUILD / "headlens_tests", HEADLENS_OPENCL_DEVICE=options.device)
     if "tune" in steps:
-        run(PROGRAM, "bench", "--tune", "--backend", "opencl", *(["--device", options.device] if options.device else []))
+        run(PROGRAM, "bench", "--tune", "--backend", "opencl", *device_words(options))
     if "measure" in steps:
-        write(options, *measure(options))
+        try:
+            measure(options, started + 60 * options.minutes)
+        except Ended as error:
+            sys.exit(str(error))
+    if "report" in steps:
+        report(options)
 
 
 if __name__ == "__main__":
