@@ -1,7 +1,9 @@
 # headlens_dependency(NAME) provides the target of one library, and prints where it came from:
 #   1. the target, when the enclosing project already has it;
-#   2. an installed package that is new enough (not for wasm: the system's packages are for another machine);
-#   3. its source in the project's toolchain folder, where `npm start` and `npm test` put it;
+#   2. an installed package that is new enough (not for wasm: the system's packages are for another machine; nor with
+#      HEADLENS_SOURCES_ONLY);
+#   3. its source in the folder that HEADLENS_TOOLCHAIN names: the project's .toolchain, where `npm start` and `npm test`
+#      put some, or one that `native/opencl/figures.py --steps pack` has filled;
 #   4. its pinned release, which is downloaded.
 #
 # In the table below, PACKAGE, VERSION and TARGET are those of find_package. An installed C library without a package
@@ -10,7 +12,9 @@
 # configured with OPTIONS.
 include(FetchContent)
 
-set(headlens_toolchain "${CMAKE_CURRENT_LIST_DIR}/../../.toolchain")
+option(HEADLENS_SOURCES_ONLY "Build the libraries from source, even those that are installed" OFF)
+cmake_path(SET headlens_toolchain NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../.toolchain")
+set(HEADLENS_TOOLCHAIN "${headlens_toolchain}" CACHE PATH "The folder whose src/NAME has the source of a library")
 
 set(headlens_highway PACKAGE hwy VERSION 1.2 TARGET hwy::hwy BUILD hwy
   OPTIONS HWY_ENABLE_CONTRIB=OFF HWY_ENABLE_EXAMPLES=OFF HWY_ENABLE_INSTALL=OFF HWY_ENABLE_TESTS=OFF
@@ -33,8 +37,13 @@ set(headlens_benchmark PACKAGE benchmark VERSION 1.7 TARGET benchmark::benchmark
   OPTIONS BENCHMARK_ENABLE_TESTING=OFF BENCHMARK_ENABLE_INSTALL=OFF BENCHMARK_ENABLE_WERROR=OFF
   URL https://github.com/google/benchmark/archive/refs/tags/v1.9.1.tar.gz
   SHA256 32131c08ee31eeff2c8968d7e874f3cb648034377dfc32a4c377fa8796d84981)
+set(headlens_zlib PACKAGE ZLIB VERSION 1.2 TARGET ZLIB::ZLIB BUILD zlibstatic
+  OPTIONS ZLIB_BUILD_EXAMPLES=OFF SKIP_INSTALL_ALL=ON
+  URL https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz
+  SHA256 9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23)
+# libpng looks for zlib, whose target is there before it. The two variables keep it from looking for another one.
 set(headlens_png PACKAGE PNG VERSION 1.6 TARGET PNG::PNG BUILD png_static
-  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF SKIP_INSTALL_ALL=ON
+  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF SKIP_INSTALL_ALL=ON ZLIB_LIBRARY=ZLIB::ZLIB ZLIB_INCLUDE_DIR=.
   URL https://github.com/pnggroup/libpng/archive/refs/tags/v1.6.48.tar.gz
   SHA256 b17e99026055727e8cba99160c3a9a7f9af788e9f786daeadded5a42243f1dd0)
 
@@ -53,7 +62,7 @@ function(headlens_dependency name)
   if(TARGET ${arg_TARGET})
     return()
   endif()
-  if(NOT EMSCRIPTEN)
+  if(NOT EMSCRIPTEN AND NOT HEADLENS_SOURCES_ONLY)
     if(arg_LIBRARY)
       headlens_find_library(${arg_TARGET} ${arg_LIBRARY} ${arg_HEADER} ${arg_VERSION})
       set(found ${version})
@@ -99,14 +108,14 @@ endfunction()
 
 # Sets `source` in the caller to the folder of the library's source.
 function(headlens_source name url sha256)
-  set(folder "${headlens_toolchain}/src/${name}")
+  set(folder "${HEADLENS_TOOLCHAIN}/src/${name}")
   if(EXISTS "${folder}")
     cmake_path(ABSOLUTE_PATH folder NORMALIZE OUTPUT_VARIABLE source)
     message(STATUS "headlens: ${name} from ${source}")
     set(source "${source}" PARENT_SCOPE)
     return()
   endif()
-  message(STATUS "headlens: ${name} is neither installed (or too old) nor in .toolchain: from ${url}")
+  message(STATUS "headlens: ${name} is neither installed (or too old) nor in ${HEADLENS_TOOLCHAIN}: from ${url}")
   # SOURCE_SUBDIR names no existing folder, so the source is only downloaded. Header-only libraries need no build.
   FetchContent_Declare(headlens_${name} URL "${url}" URL_HASH SHA256=${sha256} DOWNLOAD_EXTRACT_TIMESTAMP ON
     SOURCE_SUBDIR none)
