@@ -9,7 +9,9 @@ same GPU (peers.py has its side).
 It stops before the minutes are over. Each row is kept in the results file as soon as it is measured, so that a run that
 is killed loses only the row in hand, and the next run goes on with the rows that the file does not have at this commit.
 A row is known by its name, its precision and the device; what is measured last replaces what was there. The step
-`report`, which needs no device, writes RESULTS.md beside this file from the results.
+`report`, which needs no device, writes RESULTS.md beside this file from the results. For a machine that has no network,
+the step `pack` collects the libraries' sources elsewhere: its folder is copied with the project's files, and the step
+`build` takes the libraries from there.
 
 It needs an OpenCL driver, and PyTorch with CUDA for the peers, which are left out without it. Times are medians of
 rounds in which the two sides take turns. Transfers between host and device are not counted on either side.
@@ -24,6 +26,7 @@ import subprocess
 import sys
 import time
 
+import pack
 import peers
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -281,10 +284,11 @@ def run(*words, **variables):
     subprocess.run([str(word) for word in words], cwd=ROOT, check=True, env={**os.environ, **variables})
 
 
-def build():
-    if not PROGRAM.exists():
-        run("cmake", "--preset", "native")
-        run("cmake", "--build", "--preset", "native")
+def build(libraries):
+    """Builds the program and its tests, with the packed libraries where there are any."""
+    packed = [f"-DHEADLENS_TOOLCHAIN={libraries}", "-DHEADLENS_SOURCES_ONLY=ON"] if libraries.exists() else []
+    run("cmake", "--preset", "native", "-DHEADLENS_OPENCL=REQUIRED", *packed)
+    run("cmake", "--build", "--preset", "native", "--parallel", os.cpu_count(), "--target", "headlens", "headlens_tests")
 
 
 def read_options():
@@ -296,9 +300,11 @@ def read_options():
     parser.add_argument("--again", action="store_true", help="measure also rows that have a result of this commit")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results.jsonl")
+    parser.add_argument("--libraries", type=pathlib.Path, default=ROOT / "build" / "libraries",
+                        help="folder that the step pack fills, and from which the step build takes the libraries")
     parser.add_argument("--commit", default="", help="the commit of these sources, for a copy without its history")
     options = parser.parse_args()
-    options.results = options.results.resolve()
+    options.results, options.libraries = options.results.resolve(), options.libraries.resolve()
     return options
 
 
@@ -306,8 +312,10 @@ def main():
     started, options = time.monotonic(), read_options()
     steps = options.steps.split(",")
     peers.prepare()
-    if "build" in steps:
-        build()
+    if "pack" in steps:
+        pack.pack(options.libraries)
+    if "build" in steps and not PROGRAM.exists():
+        build(options.libraries)
     if "test" in steps:
         run(BUILD / "headlens_tests", HEADLENS_OPENCL_DEVICE=options.device)
     if "tune" in steps:
