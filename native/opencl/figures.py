@@ -184,7 +184,14 @@ def measure(options, deadline):
 # -------------------------------------------------------------------------------------------------------------- report
 
 def rate(record, seconds):
-    return (record["bytes"] / seconds / 1e9, "GB/s") if record["bytes"] else (record["operations"] / seconds / 1e12, "TFLOP/s")
+    if record["bytes"]:
+        return record["bytes"] / seconds / 1e9, "GB/s"
+    return record["operations"] / seconds / 1e12, "TFLOP/s"
+
+
+def shown(value):
+    """Three digits, and all digits of whole numbers."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def limit_of(record):
@@ -196,11 +203,11 @@ def limit_of(record):
 def line_of(record):
     seconds = statistics.median(record["seconds"])
     value, unit = rate(record, seconds)
-    cells = [record["row"], record["precision"], f"{seconds * 1e3:.3f}", f"{value:.3g} {unit}",
+    cells = [record["row"], record["precision"], f"{seconds * 1e3:.3f}", f"{shown(value)} {unit}",
              f"{100 * value / limit_of(record):.0f} %", "", "", ""]
     if record["peer"]:
         theirs = statistics.median(record["peer_seconds"])
-        cells[5:] = [record["peer"], f"{rate(record, theirs)[0]:.3g}", f"{theirs / seconds:.2f}"]
+        cells[5:] = [record["peer"], shown(rate(record, theirs)[0]), f"{theirs / seconds:.2f}"]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -212,7 +219,7 @@ def every(records, value):
 def span(records, name, scale):
     """A limit, from the least to the most that slices measured."""
     values = [record["limits"][name] * scale for record in records]
-    least, most = f"{min(values):.3g}", f"{max(values):.3g}"
+    least, most = shown(min(values)), shown(max(values))
     return least if least == most else f"{least} to {most}"
 
 
@@ -236,7 +243,8 @@ def report(options):
     if not records:
         sys.exit(f"{options.results} has no results")
     records.sort(key=lambda record: PRECISIONS.index(record["precision"]))
-    raw = os.path.relpath(options.results, HERE) if options.results.is_relative_to(ROOT) else options.results.name
+    folder = options.report.parent
+    raw = os.path.relpath(options.results, folder) if options.results.is_relative_to(folder) else options.results.name
     lines = [
         "# Figures of the OpenCL backend", "",
         "`python3 native/opencl/figures.py` measured them, in as many runs as it took; "
@@ -246,7 +254,7 @@ def report(options):
         "GB/s, and fp32 multiply-adds elsewhere. Matrix units do more than this limit: their rows can pass 100 %.", ""]
     for device in dict.fromkeys(record["device"] for record in records):
         lines += device_section(device, [record for record in records if record["device"] == device])
-    (HERE / "RESULTS.md").write_text("\n".join(lines))
+    options.report.write_text("\n".join(lines))
 
 
 # --------------------------------------------------------------------------------------------------------------- steps
@@ -300,11 +308,13 @@ def read_options():
     parser.add_argument("--again", action="store_true", help="measure also rows that have a result of this commit")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--results", type=pathlib.Path, default=HERE / "results.jsonl")
+    parser.add_argument("--report", type=pathlib.Path, default=HERE / "RESULTS.md")
     parser.add_argument("--libraries", type=pathlib.Path, default=ROOT / "build" / "libraries",
                         help="folder that the step pack fills, and from which the step build takes the libraries")
     parser.add_argument("--commit", default="", help="the commit of these sources, for a copy without its history")
     options = parser.parse_args()
-    options.results, options.libraries = options.results.resolve(), options.libraries.resolve()
+    for name in ("results", "report", "libraries"):
+        setattr(options, name, getattr(options, name).resolve())
     return options
 
 

@@ -20,7 +20,8 @@ UNUSED = ["testdata", "doc", "docs", "contrib", "projects", "data", "autom4te.ca
 
 def private_apt(folder):
     """Returns the words that run apt-get with the system's mirror and keys, and with the suites' source packages."""
-    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian", "Component: main"]
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)",
+             "Created-By: Packages", "Label: Debian", "Component: main"]
     mirrors = subprocess.run(asked, text=True, capture_output=True).stdout.split() if shutil.which("apt-get") else []
     keys = sorted(glob.glob("/usr/share/keyrings/debian-archive-keyring.*"))
     if not mirrors or not keys:
