@@ -8,6 +8,7 @@
 
 #include "opencl/kernels/sources.h"
 #include "opencl/matrix/mma_probe.h"
+#include "opencl/matrix/warp_tile.h"
 #include "opencl/opencl.h"
 #include "opencl/runtime/session.h"
 #include "opencl_faults.h"
@@ -218,6 +219,35 @@ TEST_CASE("OpenCL kernels: what matrix units compute, emulated") {
   backend->Linear(x.view<2>(), *backend->PackLinear(w.view<2>(), {}), y.view<2>());
   ReferenceBackend().Linear(x.view<2>(), *ReferenceBackend().PackLinear(w.view<2>(), {}), right.view<2>());
   CheckClose("product", y.values(), right.values(), 32 * kEpsilon * MaxNorm(x.values()) * MaxNorm(w.values()));
+}
+
+TEST_CASE("OpenCL kernels: a product by a ring of slices, emulated") {
+  const KeptMemory kept;
+  Random random(40);
+  opencl::Session session{{.idle_memory = 0, .precision = opencl::Precision::kFp16, .emulate_matrix_units = true}};
+  constexpr Index kM = 17, kN = 9, kK = 35;
+  const Tensor a = random.NormalTensor({kM, kK}), b = random.NormalTensor({kN, kK});
+  for (const Tensor* tensor : {&a, &b})
+    for (float& x : tensor->values()) x = std::nearbyint(16 * x) / 16;  // numbers that fit into 16 bits
+  const opencl::Memory c = session.Allocate<float>(kM * kN);
+  const auto tiles = opencl::WarpTiles();
+  const auto ring = std::find_if(tiles.begin(), tiles.end(), [](const auto& t) { return t.m == 64 && t.stages > 0; });
+  REQUIRE(ring != tiles.end());
+  REQUIRE(Fits(session, *ring));
+  opencl::Multiply(session,
+                   {.a = {session.Upload(std::span<const float>(a.values())), gpu::MatrixPlace(kK)},
+                    .b = {session.Upload(std::span<const float>(b.values())), gpu::MatrixPlace(kK)},
+                    .c = {c, gpu::MatrixPlace(kN)},
+                    .m = kM,
+                    .n = kN,
+                    .k = kK,
+                    .b_columns = true,
+                    .rounds = true},
+                   *ring);
+  Tensor got({kM, kN}), expected({kM, kN});
+  session.DownloadBytes(c, 0, kM * kN * static_cast<Index>(sizeof(float)), got.data());
+  ReferenceBackend().Linear(a.view<2>(), *ReferenceBackend().PackLinear(b.view<2>(), {}), expected.view<2>());
+  CheckClose("product", got.values(), expected.values(), 64 * kEpsilon * MaxNorm(a.values()) * MaxNorm(b.values()));
 }
 
 TEST_CASE("OpenCL kernels: what a device can do at most") {

@@ -114,28 +114,35 @@ class RandomProduct {
     return b_.data()[row * b_.shape()[1] + (b_columns_ ? d : j)];
   }
 
-  /// The product's rows, and nothing but these written: a frame of one number on each side.
-  std::vector<float> Solve(opencl::Session& session) {
+  /// The product's rows, and nothing but these written: a frame of one number on each side. launch(product) computes
+  /// it.
+  template <class F>
+  std::vector<float> Solve(opencl::Session& session, const F& launch) {
     std::vector<float> c(static_cast<std::size_t>(heads_ * m_ * (n_ + 1)), 7.0f);
     const opencl::Memory buffer = session.Upload(std::span<const float>(c));
     const Index b_row = b_.shape()[1];
     const opencl::Memory b = type_ == DType::kF32 ? session.Upload(std::span<const float>(b_.values()))
                                                   : session.Upload(std::span<const std::uint16_t>(bits_));
-    CHECK(opencl::MultiplyOnMatrixUnits(
-        session, {.a = {session.Upload(std::span<const float>(a_.values())), {0, 0, m_ * (k_ + 1), 0, k_ + 1}},
-                  .b = {b, {0, 0, (b_columns_ ? n_ : k_) * b_row, 0, b_row}},
-                  .c = {buffer, {0, 0, m_ * (n_ + 1), 0, n_ + 1}},
-                  .m = m_,
-                  .n = n_,
-                  .k = k_,
-                  .b_columns = b_columns_,
-                  .b_type = type_,
-                  .bias = session.Upload(std::span<const float>(bias_.values())),
-                  .heads = {0, heads_, 1},
-                  .head_count = heads_,
-                  .rounds = true}));
+    launch({.a = {session.Upload(std::span<const float>(a_.values())), {0, 0, m_ * (k_ + 1), 0, k_ + 1}},
+            .b = {b, {0, 0, (b_columns_ ? n_ : k_) * b_row, 0, b_row}},
+            .c = {buffer, {0, 0, m_ * (n_ + 1), 0, n_ + 1}},
+            .m = m_,
+            .n = n_,
+            .k = k_,
+            .b_columns = b_columns_,
+            .b_type = type_,
+            .bias = session.Upload(std::span<const float>(bias_.values())),
+            .heads = {0, heads_, 1},
+            .head_count = heads_,
+            .rounds = true});
     session.DownloadBytes(buffer, 0, static_cast<Index>(c.size() * sizeof(float)), c.data());
     return c;
+  }
+  std::vector<float> Solve(opencl::Session& session) {
+    return Solve(session, [&](const opencl::Product& p) { CHECK(opencl::MultiplyOnMatrixUnits(session, p)); });
+  }
+  std::vector<float> Solve(opencl::Session& session, const opencl::WarpTile& tile) {
+    return Solve(session, [&](const opencl::Product& p) { opencl::Multiply(session, p, tile); });
   }
 
   void Check(Precision precision, const std::vector<float>& got) {
@@ -192,10 +199,67 @@ TEST_CASE("OpenCL matrix units: products of any size, both ways, in every precis
       }
 }
 
+TEST_CASE("OpenCL matrix units: every tile with a ring, with more slices than stages and fewer, both ways") {
+  Random random(30);
+  // Rows of k + 1 or of 4 more than their width are as floats are read, where they are multiples of 4.
+  constexpr Index kSizes[][4] = {{2, 17, 24, 3}, {1, 130, 136, 131}, {1, 300, 20, 63}};
+  for (const Precision precision : kPrecisions)
+    for (const opencl::WarpTile& tile : opencl::WarpTiles()) {
+      if (tile.stages == 0) continue;
+      CAPTURE(static_cast<int>(precision));
+      CAPTURE(NameOf(tile));
+      opencl::Session& session = SessionOf(precision);
+      REQUIRE(Fits(session, tile));
+      for (const auto& sizes : kSizes)
+        for (const bool b_columns : {true, false}) {
+          const Index k = sizes[3], n = sizes[2];
+          if (precision == Precision::kBf16 && (b_columns || k > 100)) continue;
+          CAPTURE(k);
+          CAPTURE(b_columns);
+          RandomProduct product(random, sizes[0], sizes[1], n, k, b_columns);
+          product.Check(precision, product.Solve(session, tile));
+        }
+    }
+}
+
+TEST_CASE("OpenCL matrix units: a product that no ring can take has a tile without one") {
+  Random random(31);
+  const opencl::WarpTile& ring = opencl::WarpTiles()[0];
+  REQUIRE(ring.stages > 0);
+  RandomProduct product(random, 1, 20, 9, 6, /*b_columns=*/true);
+  product.Check(Precision::kTf32x3, product.Solve(SessionOf(Precision::kTf32x3), ring));
+}
+
+TEST_CASE("OpenCL matrix units: products keep what they have rounded of B") {
+  Random random(32);
+  opencl::Session& session = SessionOf(Precision::kFp16);
+  RandomProduct product(random, 1, 40, 30, 50, /*b_columns=*/true);
+  opencl::Memory kept;
+  const auto solve = [&] {
+    return product.Solve(session, [&](opencl::Product p) {
+      p.b_rounded = &kept;
+      opencl::Multiply(session, p, opencl::WarpTiles()[4]);
+    });
+  };
+  const std::vector<float> first = solve();
+  REQUIRE(kept);
+  const opencl::Memory rounded = kept;
+  CHECK(solve() == first);
+  CHECK(kept == rounded);
+  product.Check(Precision::kFp16, first);
+}
+
 TEST_CASE("OpenCL matrix units: products with weights of 16 bits") {
   Random random(23);
   RandomProduct product(random, 1, 40, 30, 50, /*b_columns=*/true, DType::kBF16);
   product.Check(Precision::kBf16, product.Solve(SessionOf(Precision::kBf16)));
+  const opencl::WarpTile& ring = opencl::WarpTiles()[4];
+  for (const Index k : {50, 52}) {  // with rows of 56 numbers there is nothing to round
+    RandomProduct by_ring(random, 1, 40, 30, k, /*b_columns=*/true, DType::kBF16);
+    by_ring.Check(Precision::kBf16, by_ring.Solve(SessionOf(Precision::kBf16), ring));
+  }
+  RandomProduct by_halves(random, 1, 40, 30, 52, /*b_columns=*/true, DType::kBF16);
+  by_halves.Check(Precision::kFp16, by_halves.Solve(SessionOf(Precision::kFp16), ring));
 }
 
 TEST_CASE("OpenCL matrix units: infinite, large and missing numbers are as in fp32") {
@@ -210,6 +274,7 @@ TEST_CASE("OpenCL matrix units: infinite, large and missing numbers are as in fp
     for (Index j = 0; j < 9; ++j) product.b(0, 0, j) = j % 2 == 0 ? 0.5f : -0.25f;
     product.b(1, 2, 5) = -INFINITY;
     product.Check(precision, product.Solve(SessionOf(precision)));
+    product.Check(precision, product.Solve(SessionOf(precision), opencl::WarpTiles()[4]));
   }
 }
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes matrix products on matrix units. Build options: those of mma.cl; TILE_M, TILE_N, the tile of a work-group;
-// WARPS_M, WARPS_N, the warps that share it; ELEMENT, VALUE(p, i) and B_COLUMNS as matrix.cl has them, and B_FLOATS
-// when B's elements are floats.
+// Computes matrix products on matrix units, whose operands are read as they are. Build options: those of
+// mma_results.cl; B_FLOATS when B's elements are floats.
 
-#define ITEMS (WARPS_M * WARPS_N * WARP)
-#define LEFTS (TILE_M / WARPS_M / 16)
-#define RIGHTS (TILE_N / WARPS_N / 8)
 #define TILE_K (2 * STEP)
 #define A_ROW (TILE_K + PAD_ALONG)
 #ifdef B_COLUMNS
@@ -61,13 +57,6 @@ INLINE void Store(const Staged* staged, __local Number* a_tile, __local Number* 
     const int quad = item + i * ITEMS;
     StoreFour(b_tile + quad / (B_WIDTH / 4) * B_ROW + quad % (B_WIDTH / 4) * 4, staged->b[i]);
   }
-}
-
-// Computes one element in fp32, where the parts of infinite and very large numbers do not have the answer.
-float PlainSum(__global const float* a, __global const ELEMENT* b, const long b_step, const long k) {
-  float sum = 0.0f;
-  for (long d = 0; d < k; ++d) sum = fma(a[d], VALUE(b, d * b_step), sum);
-  return sum;
 }
 
 // C [m, n] = A [m, k] · B + bias [n], as matrix.cl has it.
@@ -126,29 +115,6 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void MultiplyMma(
     if (next < k) Store(&staged, a_tiles + buffer * (TILE_M * A_ROW), b_tiles + buffer * (B_ROWS * B_ROW));
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  bool good = true;
-  REPEAT(i, LEFTS) {
-    REPEAT(j, RIGHTS) {
-      REPEAT(e, 4) {
-        const int r = top + i * 16 + LaneRow() + e / 2 * 8, s = side + j * 8 + LanePair() * 2 + e % 2;
-        const float x = sums[i * RIGHTS + j].x[e];
-        good = good && isfinite(x);
-        if (r < rows && s < columns) c[r * c_place.row + s] = x + (bias ? bias[column + s] : 0.0f);
-      }
-    }
-  }
-  if (good) return;
-#pragma unroll 1
-  for (int i = 0; i < LEFTS * RIGHTS * 4; ++i) {
-    const int e = i % 4, tile = i / 4;
-    const int r = top + tile / RIGHTS * 16 + LaneRow() + e / 2 * 8;
-    const int s = side + tile % RIGHTS * 8 + LanePair() * 2 + e % 2;
-    if (r >= rows || s >= columns || isfinite(c[r * c_place.row + s])) continue;
-#ifdef B_COLUMNS
-    const float sum = PlainSum(a + r * a_row, b + s * b_row, 1, k);
-#else
-    const float sum = PlainSum(a + r * a_row, b + s, b_row, k);
-#endif
-    c[r * c_place.row + s] = sum + (bias ? bias[column + s] : 0.0f);
-  }
+  const Results results = {a, b, c, a_row, b_row, c_place.row, k, rows, columns, bias ? bias + column : 0};
+  StoreSums(sums, top, side, &results);
 }

@@ -145,7 +145,7 @@ INLINE Right MakeRight(const PAIR* pairs) {
 }
 
 // Four matrices of 8 × 8 at once: each lane says where one of their rows begins.
-#if !defined(TF32X3) && !defined(EMULATE)
+#ifndef EMULATE
 #define LOAD_MATRICES(words, row, transposed)                                                   \
   asm volatile("ldmatrix.sync.aligned.m8n8.x4" transposed ".shared.b16 {%0, %1, %2, %3}, [%4];" \
                : "=r"((words)[0]), "=r"((words)[1]), "=r"((words)[2]), "=r"((words)[3])         \
@@ -153,9 +153,14 @@ INLINE Right MakeRight(const PAIR* pairs) {
                : "memory")
 #endif
 
+// Pairs of floats are read one by one.
+#if defined(LOAD_MATRICES) && !defined(TF32X3)
+#define LOADS_MATRICES
+#endif
+
 // Loads the left matrix of a tile's first 16 rows, which are `stride` apart.
 INLINE Left LoadLeft(__local const Number* tile, const int stride) {
-#ifdef LOAD_MATRICES
+#ifdef LOADS_MATRICES
   Left left;
   LOAD_MATRICES(left.words, tile + Lane() % 16 * stride + Lane() / 16 * 8, "");
   return left;
@@ -170,7 +175,7 @@ INLINE Left LoadLeft(__local const Number* tile, const int stride) {
 
 // Loads the two right matrices whose columns are the first 16 rows of a tile.
 INLINE void LoadRightsOfRows(__local const Number* tile, const int stride, Right* rights) {
-#ifdef LOAD_MATRICES
+#ifdef LOADS_MATRICES
   uint words[4];
   LOAD_MATRICES(words, tile + (Lane() / 16 * 8 + Lane() % 8) * stride + Lane() / 8 % 2 * 8, "");
   REPEAT(i, 4) rights[i / 2].words[i % 2] = words[i];
@@ -187,7 +192,7 @@ INLINE void LoadRightsOfRows(__local const Number* tile, const int stride, Right
 
 // Loads the two right matrices whose columns are the first 16 columns of a tile.
 INLINE void LoadRightsOfColumns(__local const Number* tile, const int stride, Right* rights) {
-#ifdef LOAD_MATRICES
+#ifdef LOADS_MATRICES
   uint words[4];
   LOAD_MATRICES(words, tile + Lane() % 16 * stride + Lane() / 16 * 8, ".trans");
   REPEAT(i, 4) rights[i / 2].words[i % 2] = words[i];
@@ -336,6 +341,19 @@ INLINE void Arrived() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 #endif
 }
+
+// Numbers that were brought since the last Commit() are a group. AwaitAllBut(n) waits until all but the last n groups
+// are there.
+INLINE void Commit() {
+#ifndef EMULATE
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+#ifdef EMULATE
+#define AwaitAllBut(groups)
+#else
+#define AwaitAllBut(groups) asm volatile("cp.async.wait_group %0;" : : "n"(groups) : "memory")
+#endif
 
 // Stores four numbers in a tile, as its instructions take them.
 INLINE void StoreFour(__local Number* to, const float4 x) {

@@ -44,7 +44,8 @@ void RunLinear(Session& session, const DeviceView<const float, 2>& x, const Devi
                            .b_columns = true,
                            .b_type = weights.type(),
                            .bias = piece.bias,
-                           .rounds = true});
+                           .rounds = true,
+                           .b_rounded = &piece.rounded});
       });
   });
 }

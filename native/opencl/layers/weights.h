@@ -15,10 +15,12 @@ namespace headlens::opencl {
 /// Rows of W [out, in] on the device, in their own type; in several pieces where one buffer cannot hold them.
 class DeviceWeights final : public LinearWeights {
  public:
-  /// Rows [first, first + count), and their part of the bias; null without one.
+  /// Rows [first, first + count), and their part of the bias; null without one. Their copy in 16 bits comes with the
+  /// first product that reads it, by whoever uses the session then.
   struct Piece {
     Index first, count;
     Memory weights, bias;
+    mutable Memory rounded{};
   };
 
   DeviceWeights(std::shared_ptr<SharedDevice> device, const WeightMatrix& weight, std::span<const float> bias);

@@ -43,7 +43,8 @@ class ProductTrial {
                 .b_columns = b_columns,
                 .heads = all,
                 .head_count = heads,
-                .rounds = true};
+                .rounds = true,
+                .b_rounded = &b_rounded_};  // layers, whose products are rounded, keep their weights' copy
     const std::vector<float> wrong(static_cast<std::size_t>(Results()), std::nanf(""));
     wrong_ = session.Upload(std::span<const float>(wrong));
     session.CopyRows({wrong_, 0}, Results(), {product_.c.buffer, 0}, Results(), 1, Results());
@@ -82,6 +83,7 @@ class ProductTrial {
 
   Session& session_;
   std::vector<float> a_, b_;
+  Memory b_rounded_;
   Product product_;
   Memory wrong_;
 };

@@ -20,6 +20,8 @@ struct Product {
   Index head_count = 1;
   /// A and B may be rounded to 16 bits, where the settings say so.
   bool rounds = false;
+  /// Where a copy of B in 16 bits is kept for the next product, if B stays as it is; null where none is.
+  Memory* b_rounded = nullptr;
 };
 
 /// The number of units of that size that cover `value`.

@@ -8,10 +8,11 @@
 
 namespace headlens::opencl {
 
-/// The rows of heads that are rounded: `rows` rows of `width` numbers for each of `head_count` heads.
+/// The rows of heads that are rounded: `rows` rows of `width` numbers of this type for each of `head_count` heads.
 struct RoundedRows {
   gpu::Heads heads;
   Index head_count, rows, width;
+  DType type = DType::kF32;
 };
 
 /// Writes the rows to `to` in 16 bits, where each has `padded` numbers: 0 follows the first `width`. Sets `unusual`,
@@ -22,6 +23,9 @@ void RoundRows(Session& session, const RoundedRows& which, const Operand& from, 
 /// Returns dense rows in 16 bits, padded to multiples of 16 bytes so that they can be read in pieces of these. Sets
 /// `unusual` when a number is too large.
 Operand RoundRows(Session& session, const RoundedRows& which, const Operand& from, const Memory& unusual);
+
+/// The place of such dense rows.
+gpu::Place RoundedPlace(const RoundedRows& which);
 
 }  // namespace headlens::opencl
 

@@ -10,9 +10,11 @@
 
 namespace headlens::opencl {
 
-/// The part of a product that a work-group of MultiplyMma computes, and the warps that share it.
+/// The part of a product that a work-group computes, and the warps that share it. With `stages` that is a work-group of
+/// MultiplyRing, whose ring has so many slices, each `steps` instructions deep; without, one of MultiplyMma.
 struct WarpTile {
   Index m, n, warps_m, warps_n;
+  Index stages = 0, steps = 0;
 
   constexpr Index warps() const { return warps_m * warps_n; }
 };
@@ -35,7 +37,8 @@ const Tunable& WarpTunableOf(Precision precision, ProductKind kind);
 /// has not computed anything.
 bool MultiplyOnMatrixUnits(Session& session, const Product& product);
 
-/// Launches that tile, which must fit.
+/// Launches that tile, which must fit. A ring takes rows of the precision's numbers that begin at multiples of 16
+/// bytes: numbers of 16 bits are rounded to such rows first. A product that no ring can take has a tile without one.
 void Multiply(Session& session, const Product& product, const WarpTile& tile);
 
 }  // namespace headlens::opencl
