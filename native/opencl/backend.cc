@@ -98,6 +98,13 @@ class OpenCl final : public Backend {
 
   /// A device is only busy with many rows at once.
   Index strip_rows() const override { return 4096; }
+  Index strip_floats() const override {
+    Index floats = Backend::strip_floats();
+    device_->Use([&](Session& session) {
+      if (!session.is_cpu()) floats = session.step_memory() / Index{4 * sizeof(float)};
+    });
+    return floats;
+  }
 
   void Linear(DeviceView<const float, 2> x, const LinearWeights& weights, DeviceView<float, 2> y) const override {
     CheckLinear(x, weights, y);

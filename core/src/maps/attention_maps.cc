@@ -11,12 +11,9 @@
 namespace headlens {
 namespace {
 
-// The size of the strip of rows in which a map is computed that is larger than what is asked for: 2 MiB, so that it is
-// read again while it is in the cache.
-constexpr Index kStripFloats = Index{1} << 19;
-
-Index StripRows(Index columns, Index rows) {
-  return std::clamp<Index>(kStripFloats / std::max<Index>(columns, 1), 1, std::max<Index>(rows, 1));
+/// The rows of a strip in which a map is computed that is larger than what is asked for.
+Index StripRows(const Backend& backend, Index columns, Index rows) {
+  return std::clamp<Index>(backend.strip_floats() / std::max<Index>(columns, 1), 1, std::max<Index>(rows, 1));
 }
 
 /// The largest weight of a row that has no summary yet.
@@ -213,7 +210,7 @@ void AttentionMaps::CutColumns(const Head& head, const MapWindow& window, View<f
 
 /// Computes whole rows strip by strip, and copies the columns that are asked for.
 void AttentionMaps::CopyColumns(const Head& head, const MapWindow& window, View<float, 2> weights) const {
-  const Index most = StripRows(keys(), window.rows());
+  const Index most = StripRows(backend_, keys(), window.rows());
   for (Index first = window.row_begin; first < window.row_end; first += most) {
     const MapWindow rows{first, std::min(first + most, window.row_end), 0, keys()};
     const DeviceTensor strip = backend_.Allocate({rows.rows(), keys()});
@@ -268,7 +265,7 @@ void AttentionMaps::Pooled(Index b, Index h, const MapWindow& given, PoolKind ki
     throw Error(ErrorCode::kValue, {"weights of shape ", Shape{rows, window.columns()}, " cannot be pooled to ",
                                     Shape{blocks, pooled.shape[1]}});
   }
-  const Index most = StripRows(window.columns(), rows);
+  const Index most = StripRows(backend_, window.columns(), rows);
   const DeviceTensor strip = backend_.Allocate({most, window.columns()});
   const auto pool = [&](Index first, Index count, const Backend::Pooling& pooling, DeviceView<float, 2> to) {
     const MapWindow part{window.row_begin + first, window.row_begin + first + count, window.col_begin, window.col_end};
@@ -297,7 +294,7 @@ void AttentionMaps::Pooled(Index b, Index h, const MapWindow& given, PoolKind ki
 std::vector<RowSummary> AttentionMaps::Summaries(Index b, Index h, Index row_begin, Index row_end) const {
   const Head head{b, h};
   const MapWindow window = Checked(head, {row_begin, row_end});
-  const Index most = StripRows(keys(), window.rows());
+  const Index most = StripRows(backend_, keys(), window.rows());
   for (Index first = window.row_begin; first < window.row_end; first += most) {
     const MapWindow rows{first, std::min(first + most, window.row_end), 0, keys()};
     if (std::ranges::all_of(Known(head, rows), IsKnown)) continue;

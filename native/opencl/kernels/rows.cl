@@ -95,7 +95,8 @@ float Softmax(__local Scratch* scratch, CELLS float* cells, const long keys, con
   float sum = 0.0f;
   EACH(s, keys) sum += Exponential(cells[s], top);
   sum = Sum(scratch, sum) + Exponential(sink, top);
-  EACH(s, keys) cells[s] = Exponential(cells[s], top) / sum;
+  const float share = 1.0f / sum;  // the sum is at least 1
+  EACH(s, keys) cells[s] = Exponential(cells[s], top) * share;
   return top + log(sum);
 }
 
@@ -288,14 +289,23 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
   __global float* const own_cells = all_cells + Begin(place, p->heads, z) + r * place.row;
 #ifdef ROW_CELLS
   __local float cells[ROW_CELLS];
+#pragma unroll 8
+  EACH(s, p->keys) cells[s] = own_cells[s];  // by itself, so that an item asks for many cells at once
 #else
   __global float* const cells = own_cells;
 #endif
   const bool hides_any = HidesAny(p, &in);
+  const bool changes = hides_any || p->softcap > 0.0f || biases || scaled || capped || biased || masked;
   float max = -INFINITY;
-  uint found = 0;
-  EACH(s, p->keys) {
-    float x = own_cells[s] * p->scale;
+  uint found = changes || p->keys == 0 ? 0 : kSeesAny;
+  if (!changes) EACH(s, p->keys) {
+    const float x = cells[s] * p->scale;
+    found |= isnan(x) ? kHasNan : 0;
+    max = fmax(max, x);
+    cells[s] = x;
+  }
+  if (changes) EACH(s, p->keys) {
+    float x = cells[s] * p->scale;
     if (scaled) scaled[begin + s] = x;
     if (!p->cap_after_bias) x = Cap(p, x);
     if (capped && !p->cap_after_bias) capped[begin + s] = x;
