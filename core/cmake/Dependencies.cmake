@@ -41,9 +41,8 @@ set(headlens_zlib PACKAGE ZLIB VERSION 1.2 TARGET ZLIB::ZLIB BUILD zlibstatic
   OPTIONS ZLIB_BUILD_EXAMPLES=OFF SKIP_INSTALL_ALL=ON
   URL https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz
   SHA256 9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23)
-# libpng looks for zlib, whose target is there before it. The two variables keep it from looking for another one.
 set(headlens_png PACKAGE PNG VERSION 1.6 TARGET PNG::PNG BUILD png_static
-  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF SKIP_INSTALL_ALL=ON ZLIB_LIBRARY=ZLIB::ZLIB ZLIB_INCLUDE_DIR=.
+  OPTIONS PNG_SHARED=OFF PNG_TESTS=OFF PNG_TOOLS=OFF SKIP_INSTALL_ALL=ON
   URL https://github.com/pnggroup/libpng/archive/refs/tags/v1.6.48.tar.gz
   SHA256 b17e99026055727e8cba99160c3a9a7f9af788e9f786daeadded5a42243f1dd0)
 
