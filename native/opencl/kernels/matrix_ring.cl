@@ -114,16 +114,6 @@ INLINE void PartsOf(const uint* words, uint* parts, const int count) {
   }
 }
 
-INLINE void Multiply(Sums* sums, const Fragments* fragments, __local uint* exchange) {
-  Right right[RIGHTS];
-  REPEAT(j, RIGHTS) PartsOf(fragments->right[j], right[j].words, 2);
-  REPEAT(i, LEFTS) {
-    Left left;
-    PartsOf(fragments->left[i], left.words, 4);
-    Accumulate(sums + i * RIGHTS, RIGHTS, &left, 1, right, RIGHTS, exchange);
-  }
-}
-
 // Where the slices of a work-group come from.
 typedef struct {
   __global const Number *a, *b;
@@ -144,8 +134,9 @@ INLINE void BringSlice(__local Number* stage, const Slices* from, const long dep
   Commit();
 }
 
-// Adds the product of all slices. A step's fragments are loaded while those of the step before are multiplied. After
-// the barrier nobody reads the slice of that step any more, so a new one takes its place.
+// Adds the product of all slices. While a step's fragments are multiplied those of the next are loaded. After the
+// barrier nobody reads the slice of this step any more, so a new one takes its place. All that does not multiply is done
+// between multiplications, so that the matrix units have something to do meanwhile.
 INLINE void AddSlices(Sums* sums, __local Number* ring, const Slices* from, const int top, const int side,
                       __local uint* exchange) {
   REPEAT(i, STAGES) BringSlice(ring + i * STAGE, from, i * SLICE);
@@ -159,14 +150,20 @@ INLINE void AddSlices(Sums* sums, __local Number* ring, const Slices* from, cons
     REPEAT(step, 2) {
       const int next = (step + 1) % STEPS;
       __local Number* const old = ring + stage * STAGE;
-      if (next == 0) {
-        AwaitAllBut(STAGES - 2);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        stage = stage + 1 < STAGES ? stage + 1 : 0;
+      Right right[RIGHTS];
+      REPEAT(j, RIGHTS) PartsOf(fragments[step].right[j], right[j].words, 2);
+      REPEAT(i, LEFTS) {
+        Left left;
+        PartsOf(fragments[step].left[i], left.words, 4);
+        Accumulate(sums + i * RIGHTS, RIGHTS, &left, 1, right, RIGHTS, exchange);
+        if (i == 0 && next == 0) {
+          AwaitAllBut(STAGES - 2);
+          barrier(CLK_LOCAL_MEM_FENCE);
+          stage = stage + 1 < STAGES ? stage + 1 : 0;
+        }
+        if (i == 0) Load(&fragments[1 - step], ring + stage * STAGE, top, side, next);
+        if (i == 1 && next == 0) BringSlice(old, from, depth + (step + 1 - STEPS) * STEP + STAGES * SLICE);
       }
-      Load(&fragments[1 - step], ring + stage * STAGE, top, side, next);
-      if (next == 0) BringSlice(old, from, depth + (step + 1 - STEPS) * STEP + STAGES * SLICE);
-      Multiply(sums, &fragments[step], exchange);
     }
   }
 }

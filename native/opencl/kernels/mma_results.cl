@@ -31,19 +31,31 @@ float PlainSum(const Results* results, const int r, const int s) {
   return sum;
 }
 
+// Stores two neighbours, of which there are `count`. `aligned` says that p is at a multiple of two floats.
+INLINE void StoreTwo(__global float* p, const float2 x, const long count, const bool aligned) {
+  if (aligned && count >= 2) {
+    *(__global float2*)p = x;
+  } else {
+    if (count > 0) p[0] = x.x;
+    if (count > 1) p[1] = x.y;
+  }
+}
+
 // Stores the sums of a warp, whose part of the tile begins in row `top` and column `side`.
 INLINE void StoreSums(const Sums* sums, const int top, const int side, const Results* results) {
   __global float* c = results->c;
   __global const float* bias = results->bias;
+  const bool aligned = ((size_t)c / sizeof(float) | results->c_row) % 2 == 0;
   bool good = true;
-  REPEAT(i, LEFTS) {
-    REPEAT(j, RIGHTS) {
-      REPEAT(e, 4) {
-        const int r = top + i * 16 + LaneRow() + e / 2 * 8, s = side + j * 8 + LanePair() * 2 + e % 2;
-        const float x = sums[i * RIGHTS + j].x[e];
-        good = good && isfinite(x);
-        if (r < results->rows && s < results->columns) c[r * results->c_row + s] = x + (bias ? bias[s] : 0.0f);
-      }
+  REPEAT(j, RIGHTS) {
+    const int s = side + j * 8 + LanePair() * 2;
+    const long count = results->columns - s;
+    const float2 shift = bias ? LoadTwo(bias + s, count, false) : (float2)(0.0f);
+    REPEAT(i, LEFTS * 2) {
+      const int r = top + i * 8 + LaneRow();
+      const float* x = sums[i / 2 * RIGHTS + j].x + i % 2 * 2;
+      good = good && isfinite(x[0]) && isfinite(x[1]);
+      if (r < results->rows) StoreTwo(c + r * results->c_row + s, (float2)(x[0], x[1]) + shift, count, aligned);
     }
   }
   if (good) return;
