@@ -3,17 +3,27 @@
 
 #define WIDE 8  // numbers of a work-item, which are 16 bytes when they are rounded
 
-// Returns WIDE numbers, of which `count` are p's and the others 0.
-float8 LoadWide(__global const ELEMENT* p, const long count, const bool aligned) {
-  if (aligned && count >= WIDE) return (float8)(VALUES(p), VALUES(p + 4));
-  float x[WIDE];
-  for (int i = 0; i < WIDE; ++i) x[i] = i < count ? VALUE(p, i) : 0.0f;
-  return vload8(0, x);
+// Each number is rounded to the nearest, and to the even one where two are. IsUsual returns true when all are finite
+// then.
+#ifdef HALVES
+ushort8 Rounded(const float8 x) {
+  ushort8 rounded;
+  vstore_half8_rte(x, 0, (half*)&rounded);
+  return rounded;
 }
+bool IsUsual(const float8 x) { return all(fabs(x) < 65520.0f); }
+#else
+uint8 Shorter(const float8 x) {
+  const uint8 bits = as_uint8(x);
+  return select((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, (uint8)0x7fc0u, isnan(x));
+}
+ushort8 Rounded(const float8 x) { return convert_ushort8(Shorter(x)); }
+bool IsUsual(const float8 x) { return all(isfinite(as_float8(Shorter(x) << 16))); }
+#endif
 
-// Rows of `to`, which are `padded` long, become those of `from` in these heads, and 0 from `width` on. Each number is
-// rounded to the nearest, and to the even one where two are. `unusual`, where it is not null, is set where a number is
-// not finite any more. `count` is that of the work-items: each has WIDE numbers of a row, the last may have fewer.
+// Rows of `to`, which are `padded` long, become those of `from` in these heads, rounded, and 0 from `width` on.
+// `unusual`, where it is not null, is set where a number is not finite any more. `count` is that of the work-items: each
+// has WIDE numbers of a row, of which the last may have fewer.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Round(
     __global const ELEMENT* from, const Place place, const Heads heads, const long rows, const long width,
     const long padded, const long count, __global ushort* to, const Place to_place, __global uint* unusual) {
@@ -22,23 +32,26 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Round(
   const long column = Next(&z, (padded + WIDE - 1) / WIDE) * WIDE, row = Next(&z, rows);
   const long begin = Begin(place, heads, z) + row * place.row + column;
   const long at = Begin(to_place, heads, z) + row * to_place.row + column;
-  const float8 x = LoadWide(from + begin, width - column, begin % 4 == 0);
-#if defined(HALVES)
-  ushort8 rounded;
-  vstore_half8_rte(x, 0, (half*)&rounded);
-  const bool usual = all(fabs(x) < 65520.0f);
-#else
-  const uint8 bits = as_uint8(x);
-  const uint8 shorter = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
-  const ushort8 rounded = select(convert_ushort8(shorter), (ushort8)0x7fc0, convert_short8(isnan(x)));
-  const bool usual = all(isfinite(x)) && all(isfinite(as_float8(shorter << 16)));
-#endif
+  from += begin;
+  to += at;
+  float x[WIDE];
+  if (begin % 4 == 0 && width - column >= WIDE) {
+    vstore4(VALUES(from), 0, x);
+    vstore4(VALUES(from + 4), 1, x);
+  } else {
+#pragma unroll
+    for (int i = 0; i < WIDE; ++i) x[i] = i < width - column ? VALUE(from, i) : 0.0f;
+  }
+  const float8 numbers = vload8(0, x);
+  const ushort8 rounded = Rounded(numbers);
   if (at % WIDE == 0 && padded - column >= WIDE) {
-    *(__global ushort8*)(to + at) = rounded;
+    *(__global ushort8*)to = rounded;
   } else {
     ushort each[WIDE];
     vstore8(rounded, 0, each);
-    for (int i = 0; i < WIDE && i < padded - column; ++i) to[at + i] = each[i];
+#pragma unroll
+    for (int i = 0; i < WIDE; ++i)
+      if (i < padded - column) to[i] = each[i];
   }
-  if (unusual && !usual) atomic_or(unusual, 1u);
+  if (unusual && !IsUsual(numbers)) atomic_or(unusual, 1u);
 }
