@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes large matrix products on matrix units. Slices of the operands arrive in a ring of tiles in local memory while
-// earlier ones are multiplied. Build options: those of mma_results.cl and ALIGNED; STEPS, the depth of a slice in
+// Computes large matrix products on matrix units. Slices of the operands arrive in a ring of tiles in local memory
+// while earlier ones are multiplied. Build options: those of mma_results.cl and ALIGNED; STEPS, the depth of a slice in
 // steps, 1 or 2; STAGES, the slices of the ring.
 
 #define SLICE (STEPS * STEP)
@@ -98,8 +98,9 @@ INLINE void LoadRights(Fragments* fragments, __local const Number* b, const int 
 
 // Loads the fragments of a warp for one step of a slice.
 INLINE void Load(Fragments* fragments, __local const Number* stage, const int top, const int side, const int step) {
-  REPEAT(i, LEFTS)
-  LoadMatrices(fragments->left[i], stage + (top + i * 16) * (ALONG * CHUNK), step * (STEP / CHUNK));
+  REPEAT(i, LEFTS) {
+    LoadMatrices(fragments->left[i], stage + (top + i * 16) * (ALONG * CHUNK), step * (STEP / CHUNK));
+  }
   LoadRights(fragments, stage + A_CHUNKS * CHUNK, side, step);
 }
 
@@ -135,8 +136,8 @@ INLINE void BringSlice(__local Number* stage, const Slices* from, const long dep
 }
 
 // Adds the product of all slices. While a step's fragments are multiplied those of the next are loaded. After the
-// barrier nobody reads the slice of this step any more, so a new one takes its place. All that does not multiply is done
-// between multiplications, so that the matrix units have something to do meanwhile.
+// barrier nobody reads the slice of this step any more, so a new one takes its place. All that does not multiply is
+// done between multiplications, so that the matrix units have something to do meanwhile.
 INLINE void AddSlices(Sums* sums, __local Number* ring, const Slices* from, const int top, const int side,
                       __local uint* exchange) {
   REPEAT(i, STAGES) BringSlice(ring + i * STAGE, from, i * SLICE);

@@ -22,8 +22,8 @@ bool IsUsual(const float8 x) { return all(isfinite(as_float8(Shorter(x) << 16)))
 #endif
 
 // Rows of `to`, which are `padded` long, become those of `from` in these heads, rounded, and 0 from `width` on.
-// `unusual`, where it is not null, is set where a number is not finite any more. `count` is that of the work-items: each
-// has WIDE numbers of a row, of which the last may have fewer.
+// `unusual`, where it is not null, is set where a number is not finite any more. `count` is that of the work-items:
+// each has WIDE numbers of a row, of which the last may have fewer.
 __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Round(
     __global const ELEMENT* from, const Place place, const Heads heads, const long rows, const long width,
     const long padded, const long count, __global ushort* to, const Place to_place, __global uint* unusual) {
