@@ -230,6 +230,32 @@ TEST_CASE("OpenCL matrix units: a product that no ring can take has a tile witho
   product.Check(Precision::kTf32x3, product.Solve(SessionOf(Precision::kTf32x3), ring));
 }
 
+TEST_CASE("OpenCL matrix units: the errors of long sums do not add up") {
+  // The numbers are positive, since matrix units cut sums off: each error makes them smaller.
+  Random random(32);
+  const auto make_positive = [](float& x) { x = std::abs(x) + 0.5f; };
+  constexpr Index kRows = 16, kDepth = 8192;
+  opencl::Session& session = SessionOf(Precision::kTf32x3);
+  for (const opencl::WarpTile& tile : {opencl::WarpTiles().front(), opencl::WarpTiles().back()}) {
+    CAPTURE(NameOf(tile));
+    RandomProduct product(random, 1, kRows, kRows, kDepth, /*b_columns=*/true);
+    for (Index d = 0; d < kDepth; ++d)
+      for (Index i = 0; i < kRows; ++i) {
+        make_positive(product.a()[i * (kDepth + 1) + d]);
+        make_positive(product.b(0, d, i));
+      }
+    product.Check(Precision::kTf32x3, product.Solve(session, tile));
+  }
+  RandomProblem r = PlainProblem(random, {1, 1, 1, 20, kDepth, 20, 24});
+  for (float& x : r.v.values()) make_positive(x);
+  const auto backend = opencl::MakeBackend(Wanting(Precision::kTf32x3));
+  const AllResults got(r.problem), expected = PlainAttention(r.problem);
+  AttentionResults only;
+  only.output = got.output.view<4>();
+  backend->Attention(r.problem, only);
+  CheckClose("output", got.output.values(), expected.output.values(), 2e-5);
+}
+
 TEST_CASE("OpenCL matrix units: products keep what they have rounded of B") {
   Random random(32);
   opencl::Session& session = SessionOf(Precision::kFp16);

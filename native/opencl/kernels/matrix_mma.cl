@@ -109,7 +109,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void MultiplyMma(
         LoadRightsOfColumns(b_tile + step * STEP * B_ROW + side + j * 16, B_ROW, right + j * 2);
 #endif
       }
-      Accumulate(sums, RIGHTS, left, LEFTS, right, RIGHTS, exchange);
+      AddProducts(sums, RIGHTS, left, LEFTS, right, RIGHTS, exchange);
     }
     buffer = 1 - buffer;
     if (next < k) Store(&staged, a_tiles + buffer * (TILE_M * A_ROW), b_tiles + buffer * (B_ROWS * B_ROW));

@@ -156,7 +156,7 @@ INLINE void AddSlices(Sums* sums, __local Number* ring, const Slices* from, cons
       REPEAT(i, LEFTS) {
         Left left;
         PartsOf(fragments[step].left[i], left.words, 4);
-        Accumulate(sums + i * RIGHTS, RIGHTS, &left, 1, right, RIGHTS, exchange);
+        AddProducts(sums + i * RIGHTS, RIGHTS, &left, 1, right, RIGHTS, exchange);
         if (i == 0 && next == 0) {
           AwaitAllBut(STAGES - 2);
           barrier(CLK_LOCAL_MEM_FENCE);

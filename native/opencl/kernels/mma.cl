@@ -48,6 +48,7 @@ typedef uint PAIR;
 #define RIGHT_PAIRS STEP_TILES
 #define LEFT_WORDS (4 * PARTS)
 #define RIGHT_WORDS (2 * PARTS)
+#define MOST_RIGHTS 8  // that a warp multiplies at once
 
 // Numbers are read and copied in chunks of 16 bytes.
 #define CHUNK (16 / (int)sizeof(Number))
@@ -236,6 +237,15 @@ float Exchanged(__local const uint* words, const int line, const int depth, cons
 #endif
 }
 
+// Returns x + y without the bits that a float has no room for, as the matrix units add.
+float CutSum(const float x, const float y) {
+#ifdef cl_khr_fp64
+  return convert_float_rtz((double)x + y);
+#else
+  return x + y;
+#endif
+}
+
 // Returns what one instruction adds to element (row, column) of a product.
 float Product(__local const uint* left, __local const uint* right, const int row, const int column) {
   float sum = 0.0f;
@@ -270,8 +280,10 @@ INLINE void Accumulate(Sums* sums, const int stride, const Left* left, const int
 #ifdef EMULATE
         __local const uint* l = exchange + (i * LEFT_WORDS + small_left * 4) * WARP;
         __local const uint* r = right_words + (j * RIGHT_WORDS + small_right * 2) * WARP;
-        for (int e = 0; e < 4; ++e)
-          sums[i * stride + j].x[e] += Product(l, r, LaneRow() + e / 2 * 8, LanePair() * 2 + e % 2);
+        for (int e = 0; e < 4; ++e) {
+          float* const sum = &sums[i * stride + j].x[e];
+          *sum = CutSum(*sum, Product(l, r, LaneRow() + e / 2 * 8, LanePair() * 2 + e % 2));
+        }
 #else
         Multiply16x8(&sums[i * stride + j], left[i].words + small_left * 4, right[j].words + small_right * 2);
 #endif
@@ -280,6 +292,23 @@ INLINE void Accumulate(Sums* sums, const int stride, const Left* left, const int
   }
 #ifdef EMULATE
   barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+
+// Adds as Accumulate does, and again and again. Matrix units cut off what does not fit into their sums, so that the errors
+// of long sums add up (Ootomo & Yokota 2022, "Recovering single precision accuracy from Tensor Cores"). Where these
+// would be larger than those of the numbers, the sum of each call is therefore added to the others with rounding.
+INLINE void AddProducts(Sums* sums, const int stride, const Left* left, const int lefts, const Right* right,
+                        const int rights, __local uint* exchange) {
+#ifdef TF32X3
+  REPEAT(i, lefts) {
+    Sums parts[MOST_RIGHTS];
+    REPEAT(j, rights) { REPEAT(e, 4) parts[j].x[e] = 0.0f; }
+    Accumulate(parts, rights, left + i, 1, right, rights, exchange);
+    REPEAT(j, rights) { REPEAT(e, 4) sums[i * stride + j].x[e] += parts[j].x[e]; }
+  }
+#else
+  Accumulate(sums, stride, left, lefts, right, rights, exchange);
 #endif
 }
 

@@ -228,26 +228,36 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
       REPEAT(cell, ROW_CELLS) most[i] = fmax(most[i], CELL(scores, i * ROW_CELLS + cell));
     }
     CombineRows(most, ROWS, /*largest=*/true, exchange);
+    float shrink[ROWS];
     REPEAT(i, ROWS) {
       // A row without a visible key so far takes 0 as its origin, from which LOWEST is as good as −∞.
       const float origin = most[i] == LOWEST ? 0.0f : most[i] * factor;
-      const float shrink = Exp2(fma(maxima[i], factor, -origin));
+      shrink[i] = Exp2(fma(maxima[i], factor, -origin));
       maxima[i] = most[i];
-      sums[i] *= shrink;
+      sums[i] *= shrink[i];
       REPEAT(cell, ROW_CELLS) {
         const float e = Exp2(fma(CELL(scores, i * ROW_CELLS + cell), factor, -origin));
         CELL(scores, i * ROW_CELLS + cell) = e;
         sums[i] += e;
       }
-      REPEAT(j, WIDTH_TILES) { REPEAT(e, 2) blended[i / 2 * WIDTH_TILES + j].x[i % 2 * 2 + e] *= shrink; }
     }
+    Left left[TILE_KEYS / STEP][LEFTS];
     REPEAT(step, TILE_KEYS / STEP) {
-      Left left[LEFTS];
-      REPEAT(i, LEFTS) left[i] = LeftOfSums(scores + i * KEY_TILES + step * STEP_TILES);
-      REPEAT(j, WIDTH_TILES / 2) {
+      REPEAT(i, LEFTS) left[step][i] = LeftOfSums(scores + i * KEY_TILES + step * STEP_TILES);
+    }
+    // The products of a tile are sums by themselves, which a multiply-add puts to those before (see AddProducts).
+    REPEAT(j, WIDTH_TILES / 2) {
+      Sums part[LEFTS * 2];
+      Clear(part, LEFTS * 2);
+      REPEAT(step, TILE_KEYS / STEP) {
         Right right[2];
         LoadRightsOfColumns(v_tile + step * STEP * VALUE_ROW + j * 16, VALUE_ROW, right);
-        Accumulate(blended + j * 2, WIDTH_TILES, left, LEFTS, right, 2, exchange);
+        Accumulate(part, 2, left[step], LEFTS, right, 2, exchange);
+      }
+      REPEAT(n, LEFTS * 8) {
+        const int i = n / 8, c = n / 4 % 2, e = n % 4;
+        float* const sum = &blended[i * WIDTH_TILES + j * 2 + c].x[e];
+        *sum = fma(*sum, shrink[i * 2 + e / 2], part[i * 2 + c].x[e]);
       }
     }
   }
