@@ -56,6 +56,8 @@ class AttentionPlan {
   bool suits_online() const { return suits_online_; }
   /// Returns true when a score is more than scale · q · k where no mask hides it.
   bool ChangesScores() const { return p_.softcap > 0.0f || p_.mask.additive || has_biases_; }
+  /// Returns true when a key may be hidden.
+  bool HidesAny() const { return masks_.any() || p_.mask.additive; }
   /// Returns true when all that masks do is to leave a range of keys to each row.
   bool HidesOnlyRanges() const { return !masks_.has_marks() && !p_.mask.additive; }
   /// Returns true when, beyond that, nothing else happens to scores, and 32 bits hold the ranges.

@@ -67,7 +67,8 @@ typedef struct {
   uint64_t seed;
   uint32_t highest_dropped;  // dropout keeps the cells that have drawn more
   int32_t drops, interleaved, boolean_keeps, causal, cap_after_bias, spreads, marks_hidden;  // 0 or 1
-  int32_t fully_masked;                                                                      // a kFullyMasked…
+  int32_t hides_any, changes_scores;  // 0 or 1: there is a mask; scores are capped or biased
+  int32_t fully_masked;               // a kFullyMasked…
   float scale, softcap, temperature, sigmoid_bias, keep_factor;
 } Problem;
 

@@ -6,7 +6,7 @@ namespace {
 
 // Compilers for devices put no gaps between the members, either.
 static_assert(sizeof(Place) == 5 * 8 && sizeof(Heads) == 3 * 8 && sizeof(CellStrides) == 3 * 8);
-static_assert(sizeof(Problem) == 46 * 8 + 14 * 4);
+static_assert(sizeof(Problem) == 46 * 8 + 16 * 4);
 
 int KernelNumber(FullyMasked fully_masked) {
   switch (fully_masked) {
@@ -84,6 +84,8 @@ Problem Describe(const AttentionPlan& plan, const Pass& pass, const QueryRange& 
   d.temperature = p.normalizer.temperature;
   d.sigmoid_bias = p.normalizer.sigmoid_bias;
   d.marks_hidden = marks_hidden;
+  d.hides_any = plan.HidesAny();
+  d.changes_scores = plan.ChangesScores();
   DescribeMask(p, d);
   DescribeDropout(p, d);
   return d;

@@ -220,12 +220,6 @@ float Normalize(const Problem* p, __local Scratch* scratch, CELLS float* cells, 
   return log_sum;
 }
 
-// Returns false when no cell is hidden.
-bool HidesAny(const Problem* p, const Inputs* in) {
-  return in->boolean || in->additive || in->padding || in->lengths || in->key_documents || p->causal ||
-         p->window_left >= 0 || p->window_right >= 0 || p->dilation != 1 || p->grid_columns != 0;
-}
-
 // Bits for what is found in a row while it is scored.
 enum { kSeesAny = 1, kHasNan = 2 };
 
@@ -294,8 +288,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
 #else
   __global float* const cells = own_cells;
 #endif
-  const bool hides_any = HidesAny(p, &in);
-  const bool changes = hides_any || p->softcap > 0.0f || biases || scaled || capped || biased || masked;
+  const bool changes = p->hides_any || p->changes_scores || scaled || capped || biased || masked;
   float max = -INFINITY;
   uint found = changes || p->keys == 0 ? 0 : kSeesAny;
   if (!changes) EACH(s, p->keys) {
@@ -313,7 +306,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) void Normalize
     if (biased) biased[begin + s] = x;
     if (p->cap_after_bias) x = Cap(p, x);
     if (capped && p->cap_after_bias) capped[begin + s] = x;
-    const bool hidden = hides_any && IsHidden(p, &in, &row, s);
+    const bool hidden = p->hides_any && IsHidden(p, &in, &row, s);
     if (hidden) x = p->spreads && !(x < INFINITY) ? NAN : -INFINITY;
     if (masked) masked[begin + s] = x;
     found |= (hidden ? 0 : kSeesAny) | (isnan(x) ? kHasNan : 0);

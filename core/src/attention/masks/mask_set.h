@@ -25,6 +25,8 @@ class MaskSet {
   /// The keys outside of which everything is hidden from query t. Appended keys are not included.
   KeyRange Range(Index b, Index t) const;
 
+  /// Returns true when there is any mask.
+  bool any() const { return any_; }
   /// Returns true when a row can have hidden keys inside its Range.
   bool has_marks() const { return has_marks_; }
 
