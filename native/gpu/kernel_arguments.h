@@ -50,6 +50,10 @@ enum { kFullyMaskedZero, kFullyMaskedNan, kFullyMaskedUniform };
 // kOnlineTileBytes there beside the tiles.
 enum { kOnlinePadding = 4, kOnlineTileBytes = 120 };
 
+// Attention of few rows (few.cl) pads the shares of a score by kFewPadding floats, and keeps kFewBytes in local memory
+// beside its arrays.
+enum { kFewPadding = 4, kFewBytes = 192 };
+
 // An attention problem, and the block of its rows that a launch computes.
 typedef struct {
   int64_t keys, maskable;             // S, and S without the appended keys, which nothing masks

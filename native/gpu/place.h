@@ -35,8 +35,10 @@ Place HeadsPlace(Index first, const DeviceView<T, 4>& view) {
 /// The number of elements that kernels read as one, where all rows begin at multiples of this number.
 inline constexpr Index kVector = 4;
 
-/// Returns true when all rows begin where a vector may.
-inline bool IsAligned(const Place& p) { return (p.base | p.batch | p.group | p.member | p.row) % kVector == 0; }
+/// Returns true when all rows begin at multiples of `count` elements: where a vector may.
+inline bool IsAligned(const Place& p, Index count = kVector) {
+  return (p.base | p.batch | p.group | p.member | p.row) % count == 0;
+}
 
 }  // namespace headlens::gpu
 

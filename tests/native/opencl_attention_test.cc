@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "gpu/place.h"
 #include "opencl/attention/attention.h"
 #include "opencl/opencl.h"
 #include "opencl_session.h"
@@ -15,6 +16,8 @@
 namespace headlens::testing {
 namespace {
 
+using opencl::AttentionKernel;
+using opencl::FewTile;
 using opencl::OnlineTile;
 using opencl::Precision;
 
@@ -67,7 +70,7 @@ void CheckOnline(const RandomProblem& r, const OnlineResults& got, const AllResu
   CheckClose("lse", got.all.lse.values(), expected.lse.values(), tolerance.lse);
 }
 
-void CheckTile(opencl::Session& session, const RandomProblem& r, const std::optional<OnlineTile>& tile) {
+void CheckTile(opencl::Session& session, const RandomProblem& r, const std::optional<AttentionKernel>& tile) {
   const OnlineResults got(r.problem);
   opencl::RunAttention(session, r.problem, got.views, tile);
   CheckOnline(r, got, PlainAttention(r.problem));
@@ -125,6 +128,32 @@ TEST_CASE("OpenCL: decoding, with keys that several work-groups share") {
       REQUIRE(tile);
       CHECK((gpu::OnlineParts(Opened().compute_units(), *tile, 1, keys) > 1) == (keys >= 512));
       CheckTile(Opened(), DrawOnlineProblem(random, {1, 1, members, queries, keys, 24, 32}), tile);
+    }
+  }
+}
+
+TEST_CASE("OpenCL: decoding by the kernel for few rows, of lengths around its blocks") {
+  Random random(28);
+  constexpr Index kWidths[] = {8, 32, 60, 96, 128, 256};
+  const std::span<const FewTile> tiles = opencl::FewTiles();
+  for (Index rows = 1; rows <= FewTile::kMostRows; ++rows) {
+    CAPTURE(rows);
+    const FewTile& tile = tiles[static_cast<std::size_t>(rows) % tiles.size()];
+    CAPTURE(tile.items);
+    CAPTURE(tile.loads);
+    const Index width = kWidths[rows % 6];
+    const auto shape = gpu::ShapeOf(tile, Opened().limits(), {rows, width, sizeof(float)}, gpu::kVector);
+    REQUIRE(shape);
+    for (int round = 0; round < 10; ++round) {
+      CAPTURE(round);
+      Index queries = 1 + random.Below(rows);
+      while (rows % queries != 0) --queries;
+      const Index groups = 1 + random.Below(2), members = rows / queries;
+      const Index keys = round < 8 ? std::max<Index>(shape->keys() * random.Below(4) + random.Below(3) - 1, 1) : 1100;
+      const auto [head, value] = random.Chance(0.5) ? std::pair(width, width) : std::pair(width, width / 2 / 4 * 4);
+      CheckTile(Opened(),
+                DrawOnlineProblem(random, {1 + random.Below(2), groups, groups * members, queries, keys, head, value}),
+                tile);
     }
   }
 }
@@ -230,6 +259,43 @@ TEST_CASE("OpenCL: decoding reads keys and values on the device in 16 bits, howe
   }
 }
 
+/// The tensor on the session's device, as keys and values of earlier tokens are kept.
+DeviceTensor Kept(opencl::Session& session, const Tensor& tensor) {
+  const std::shared_ptr<opencl::Resident> resident = session.MakeResident(tensor.size());
+  session.Send(*resident, tensor.data());
+  return DeviceTensor(tensor.shape(), resident);
+}
+
+TEST_CASE("OpenCL: decoding by the kernel for few rows, from numbers of 16 bits") {
+  Random random(29);
+  for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
+    CAPTURE(static_cast<int>(precision));
+    opencl::Settings settings;
+    settings.precision = precision;
+    opencl::Session session(settings);
+    const std::pair<Index, Index> work[] = {{1, 64}, {1, 40}, {1, 36}, {4, 128}, {8, 20}};
+    for (const auto& [rows, width] : work) {
+      CAPTURE(rows);
+      CAPTURE(width);
+      const FewTile& tile = opencl::FewTiles()[static_cast<std::size_t>(width / 4 % 6)];
+      const auto shape = gpu::ShapeOf(tile, session.limits(), {rows, width, 2}, width % 8 == 0 ? 8 : 4);
+      REQUIRE(shape);
+      CHECK(shape->piece == (rows == 1 && width % 8 == 0 ? 8 : 4));
+      for (const Index keys : {shape->keys() - 1, Index{1500}}) {
+        RandomProblem r = DrawOnlineProblem(random, {2, 2, 2 * rows, 1, keys, width, width}, keys == 1500);
+        Round(r, precision);
+        const DeviceTensor k = Kept(session, r.k), v = Kept(session, r.v);
+        AttentionProblem kept = r.problem;
+        kept.k = SplitHeads(k.view<3>(), 2);
+        kept.v = SplitHeads(v.view<3>(), 2);
+        const OnlineResults got(r.problem);
+        opencl::RunAttention(session, kept, got.views, tile);
+        CheckOnline(r, got, PlainAttention(r.problem));
+      }
+    }
+  }
+}
+
 TEST_CASE("OpenCL: decoding from keys of the host rounds nothing: that would take longer than the attention") {
   Random random(25);
   for (const Precision precision : {Precision::kFp16, Precision::kBf16}) {
@@ -306,6 +372,23 @@ TEST_CASE("OpenCL: attention that is not finite is left to cells in memory") {
       (r.*tensor).values()[4 * 8] = bad;  // of key 4, which four queries do not see, or of query 4
       const OnlineResults got(r.problem), expected(r.problem);
       opencl::RunAttention(Opened(), r.problem, got.views);
+      ReferenceBackend().Attention(r.problem, expected.views);
+      const double tolerance = 1e-5 * (std::isfinite(bad) ? double{bad} : MaxNorm(expected.all.output.values()) + 1.0);
+      CheckClose("output", got.all.output.values(), expected.all.output.values(), tolerance);
+    }
+  }
+}
+
+TEST_CASE("OpenCL: few rows that are not finite are left to cells in memory") {
+  Random random(30);
+  for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38f}) {
+    CAPTURE(bad);
+    for (Tensor RandomProblem::* tensor : {&RandomProblem::q, &RandomProblem::k, &RandomProblem::v}) {
+      RandomProblem r = PlainProblem(random, {1, 1, 2, 4, 9, 8, 8});
+      r.problem.mask.causal = true;
+      (r.*tensor).values()[3 * 8] = bad;  // of key 3, which three queries do not see, or of query 3
+      const OnlineResults got(r.problem), expected(r.problem);
+      opencl::RunAttention(Opened(), r.problem, got.views, FewTile{64, 4});
       ReferenceBackend().Attention(r.problem, expected.views);
       const double tolerance = 1e-5 * (std::isfinite(bad) ? double{bad} : MaxNorm(expected.all.output.values()) + 1.0);
       CheckClose("output", got.all.output.values(), expected.all.output.values(), tolerance);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "opencl/attention/attention.h"
 #include "opencl/kernels/sources.h"
 #include "opencl/matrix/mma_probe.h"
 #include "opencl/matrix/warp_tile.h"
@@ -125,6 +126,49 @@ TEST_CASE("OpenCL kernels: attention with keys that two work-groups share") {
     wanted.lse = all.lse.view<3>();
     return wanted;
   });
+}
+
+/// Attention by the kernel for few rows, on a session with memory that is never used twice. Keys and values live on the
+/// device, where those of 16 bits are rounded.
+void CheckFewRows(const RandomProblem& r, opencl::Precision precision) {
+  CAPTURE(static_cast<int>(precision));
+  const KeptMemory kept;
+  opencl::Session session{{.idle_memory = 0, .precision = precision}};
+  const auto resident = [&](const Tensor& tensor) {
+    for (float& x : tensor.values()) x = std::nearbyint(16 * x) / 16;  // numbers that fit into 16 bits
+    const std::shared_ptr<opencl::Resident> memory = session.MakeResident(tensor.size());
+    session.Send(*memory, tensor.data());
+    return DeviceTensor(tensor.shape(), memory);
+  };
+  resident(r.q);
+  const DeviceTensor k = resident(r.k), v = resident(r.v);
+  AttentionProblem problem = r.problem;
+  problem.k = SplitHeads(k.view<3>(), 1), problem.v = SplitHeads(v.view<3>(), 1);
+  const AllResults got(r.problem), expected = PlainAttention(r.problem);
+  AttentionResults wanted;
+  wanted.output = got.output.view<4>();
+  wanted.lse = got.lse.view<3>();
+  opencl::RunAttention(session, problem, wanted, opencl::FewTile{64, 4});
+  const Tolerances tolerances(r, expected);
+  CheckClose("output", got.output.values(), expected.output.values(), tolerances.output);
+  CheckClose("lse", got.lse.values(), expected.lse.values(), tolerances.lse);
+}
+
+TEST_CASE("OpenCL kernels: attention of few rows, from numbers of each type") {
+  Random random(41);
+  const RandomProblem one = PlainProblem(random, {1, 1, 1, 1, 70, 40, 24});
+  RandomProblem three = PlainProblem(random, {1, 1, 3, 1, 35, 12, 20});
+  DrawBiases(random, three);
+  for (const opencl::Precision precision :
+       {opencl::Precision::kFp32, opencl::Precision::kFp16, opencl::Precision::kBf16}) {
+    CheckFewRows(one, precision);
+    CheckFewRows(three, precision);
+  }
+}
+
+TEST_CASE("OpenCL kernels: attention of few rows, with keys that two work-groups share") {
+  Random random(42);
+  CheckFewRows(PlainProblem(random, {1, 1, 2, 1, 513, 4, 8}), opencl::Precision::kFp32);
 }
 
 TEST_CASE("OpenCL kernels: attention of numbers of 16 bits") {

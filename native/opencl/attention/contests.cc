@@ -115,9 +115,12 @@ Trial TrialOf(Session& session, const AttentionShape& shape,
 std::vector<Contest> OnlineContests() {
   std::vector<Contest> contests;
   for (std::size_t i = 0; i < std::size(kOnlineWorks); ++i)
-    contests.push_back({&OnlineTunableOf(i), [work = kOnlineWorks[i]](Session& session) {
-                          return TrialOf(session, {work.width, work.few},
-                                         [](std::size_t tile) -> AttentionKernel { return OnlineTiles()[tile]; });
+    contests.push_back({&OnlineTunableOf(i), [i](Session& session) {
+                          const auto kernel = [i](std::size_t candidate) -> AttentionKernel {
+                            return std::visit([](const auto& tile) { return AttentionKernel(tile); },
+                                              OnlineCandidate(i, candidate));
+                          };
+                          return TrialOf(session, {kOnlineWorks[i].width, kOnlineWorks[i].few}, kernel);
                         }});
   return contests;
 }

@@ -2,6 +2,8 @@
 #include "opencl/attention/online.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numbers>
 #include <span>
 
@@ -22,7 +24,9 @@ std::optional<OnlineChoice> ChooseOnline(Session& session, const gpu::AttentionP
   const auto* const given = kernel ? std::get_if<OnlineTile>(&*kernel) : nullptr;
   const auto tile = given ? std::optional(*given) : ChooseOnlineTile(session, *width, group_rows);
   if (!tile) return std::nullopt;
-  OnlineChoice choice{{*tile, *width}, std::nullopt, false};
+  OnlineChoice choice{{*tile, *width}, std::nullopt, std::nullopt, false};
+  if (!kernel || std::holds_alternative<OrdinaryKernels>(*kernel)) choice.few = ChooseFewTile(session);
+  if (kernel && std::holds_alternative<FewTile>(*kernel)) choice.few = std::get<FewTile>(*kernel);
   if (!kernel && plan.SuitsMatrixUnits()) choice.units = ChooseFusedTile(session, {*width, plan.ChangesScores()});
   if (kernel && std::holds_alternative<FusedTile>(*kernel)) choice.units = std::get<FusedTile>(*kernel);
   choice.rounds = choice.units ? HasHalves(session.precision()) : RoundsRows(session, *tile, group_rows);
@@ -97,38 +101,68 @@ Memory OnlinePass::UploadRanges(const QueryRange& rows, const gpu::Tiling& tilin
   return session_.Upload(std::span<const cl_long>(gpu::TileRanges(plan_, on_.pass(), rows, tiling, plain)));
 }
 
-/// Computes rows by tiles of the queries of whole groups. Where these are too few to fill the device, several
-/// work-groups share the keys of a tile, and leave sums and blends that are merged.
+/// The kernel for few rows counts keys, and the bytes between them, in 32 bits.
+std::optional<gpu::FewShape> OnlinePass::FewShapeOf(const gpu::Problem& problem, Index aligned) const {
+  constexpr Index kMost = std::numeric_limits<std::int32_t>::max() / Index{sizeof(float)};
+  if (!choice_.few || aligned < gpu::kVector || std::max({problem.keys, problem.k.row, problem.v.row}) > kMost)
+    return std::nullopt;
+  const gpu::FewWork work{problem.rows * plan_.members(), choice_.shape.width,
+                          reads_rounded() ? Index{sizeof(cl_ushort)} : Index{sizeof(float)}};
+  return gpu::ShapeOf(*choice_.few, session_.limits(), work, aligned);
+}
+
+/// Tiles have the queries of whole groups. Where these are too few to fill the device, several work-groups share the
+/// keys of a tile.
+OnlinePass::Tiles OnlinePass::TilesOf(const gpu::Problem& problem) const {
+  const auto are_aligned = [&](Index numbers) {
+    return gpu::IsAligned(problem.q, numbers) && gpu::IsAligned(problem.k, numbers) &&
+           gpu::IsAligned(problem.v, numbers) && (problem.width | problem.value_width) % numbers == 0;
+  };
+  const Index aligned = are_aligned(2 * gpu::kVector) ? 2 * gpu::kVector : are_aligned(gpu::kVector) ? gpu::kVector : 1;
+  const OnlineInputs inputs{
+      .rounded = reads_rounded(), .aligned = aligned >= gpu::kVector, .row_ranges = plan_.NeedsOnlyRowRanges()};
+  const Index groups = on_.pass().groups, rows = problem.rows * plan_.members(), keys = plan_.keys();
+  if (const auto few = FewShapeOf(problem, aligned))
+    return {kFewSource,
+            "AttendFew",
+            FewOptions(session_, *few, inputs),
+            rows,
+            1,
+            gpu::FewParts(session_.compute_units(), *few, groups, keys),
+            few->items,
+            1};
+  const OnlineTile& tile = choice_.shape.tile;
+  const Index count = (rows + tile.rows - 1) / tile.rows;
+  return {kOnlineSource, "AttendOnline", OnlineOptions(session_, choice_.shape, inputs),
+          tile.rows,     count,          gpu::OnlineParts(session_.compute_units(), tile, groups * count, keys),
+          tile.items_x,  tile.items_y};
+}
+
+/// Work-groups that share the keys of a tile leave sums and blends that are merged.
 void OnlinePass::LaunchTiles(const Launched& launched) const {
   const auto& [rows, output, lse] = launched;
   const gpu::Pass& pass = on_.pass();
-  const OnlineTile& tile = choice_.shape.tile;
-  const Index members = plan_.members(), groups = pass.groups, group_rows = rows.count * members;
-  const Index tiles = (group_rows + tile.rows - 1) / tile.rows;
-  const Index parts = gpu::OnlineParts(session_.compute_units(), tile, groups * tiles, plan_.keys());
+  const Index groups = pass.groups, group_rows = rows.count * plan_.members();
   const Operand q = AsRead(on_.Queries(rows), pass.launched, pass.head_count(), rows.count, plan_.width());
+  const gpu::Problem problem = Describe(launched, q);
+  const Tiles tiles = TilesOf(problem);
   const auto scratch = [&](Index width) {
-    return parts > 1 ? session_.Allocate<float>(groups * parts * group_rows * width) : Memory();
+    return tiles.parts > 1 ? session_.Allocate<float>(groups * tiles.parts * group_rows * width) : Memory();
   };
   const bool plain = plan_.NeedsOnlyRowRanges();
-  const Memory ranges = UploadRanges(rows, {tiles, tile.rows, members}, plain);
+  const Memory ranges = UploadRanges(rows, {tiles.count, tiles.rows, plan_.members()}, plain);
   const Memory row_ranges = plain ? session_.Upload(std::span<const cl_int>(gpu::RowRanges(plan_, rows))) : Memory();
   const Memory sums = scratch(2), blends = scratch(plan_.value_width());
-  const gpu::Problem problem = Describe(launched, q);
-  const bool aligned = gpu::IsAligned(problem.q) && gpu::IsAligned(problem.k) && gpu::IsAligned(problem.v) &&
-                       (problem.width | problem.value_width) % gpu::kVector == 0;
   const double factor = double{problem.scale} / double{problem.temperature} * std::numbers::log2e;
-  on_.inputs().Launch(
-      problem, rows, kOnlineSource,
-      OnlineOptions(session_, choice_.shape, {.rounded = reads_rounded(), .aligned = aligned, .row_ranges = plain}),
-      "AttendOnline", {groups * tiles * parts * tile.items_x, tile.items_x, tile.items_y}, q.buffer, k_.buffer,
-      v_.buffer, ranges, row_ranges, cl_long{groups}, cl_long{tiles}, cl_long{parts}, static_cast<cl_float>(factor),
-      output.buffer, lse, sums, blends, unusual_);
-  if (parts == 1) return;
+  on_.inputs().Launch(problem, rows, tiles.source, tiles.options, tiles.kernel,
+                      {groups * tiles.count * tiles.parts * tiles.items_x, tiles.items_x, tiles.items_y}, q.buffer,
+                      k_.buffer, v_.buffer, ranges, row_ranges, cl_long{groups}, cl_long{tiles.count},
+                      cl_long{tiles.parts}, static_cast<cl_float>(factor), output.buffer, lse, sums, blends, unusual_);
+  if (tiles.parts == 1) return;
   const Index count = pass.head_count() * rows.count * plan_.value_width();
   session_.Launch(kMergeSource, GroupOption(session_), "MergeParts", ForEach(session_, count), problem,
-                  on_.inputs().sinks(), on_.inputs().head_mask(), cl_long{parts}, sums, blends, output.buffer, lse,
-                  cl_long{count}, unusual_);
+                  on_.inputs().sinks(), on_.inputs().head_mask(), cl_long{tiles.parts}, sums, blends, output.buffer,
+                  lse, cl_long{count}, unusual_);
 }
 
 /// Computes rows head by head on matrix units.

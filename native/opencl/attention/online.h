@@ -13,14 +13,15 @@
 
 namespace headlens::opencl {
 
-/// A kernel for attention without cells: the best of the ordinary ones, this tile of them, or this tile on matrix
-/// units.
+/// A kernel for attention without cells: the best of the ordinary ones, this tile of them, this tile of the one for few
+/// rows where it suits the problem, or this tile on matrix units.
 struct OrdinaryKernels {};
-using AttentionKernel = std::variant<OrdinaryKernels, OnlineTile, FusedTile>;
+using AttentionKernel = std::variant<OrdinaryKernels, OnlineTile, FewTile, FusedTile>;
 
 /// The kernels of a call.
 struct OnlineChoice {
   OnlineShape shape;
+  std::optional<FewTile> few;      ///< where there is one, it runs in place of the shape if it suits the rows
   std::optional<FusedTile> units;  ///< where there is one, it runs in place of the shape
   bool rounds;                     ///< q, k and v are rounded to 16 bits before
 };
@@ -44,11 +45,20 @@ class OnlinePass {
     Operand output;
     Memory lse;  // null when it is not wanted
   };
+  /// The kernel of a launch: how many rows its tiles have, and how many work-groups share the keys of each.
+  struct Tiles {
+    const Source& source;
+    const char* kernel;
+    std::string options;
+    Index rows, count, parts, items_x, items_y;
+  };
   bool SuitsKept() const;
   Memory KeptRounded(const DeviceView<const float, 4>& view) const;
   bool reads_rounded() const { return choice_.rounds || reads_kept_; }
   Operand AsRead(const Operand& rows, const gpu::Heads& heads, Index head_count, Index count, Index width) const;
   gpu::Problem Describe(const Launched& launched, const Operand& q) const;
+  std::optional<gpu::FewShape> FewShapeOf(const gpu::Problem& problem, Index aligned) const;
+  Tiles TilesOf(const gpu::Problem& problem) const;
   Memory UploadRanges(const gpu::QueryRange& rows, const gpu::Tiling& tiling, bool plain) const;
   void LaunchTiles(const Launched& launched) const;
   void LaunchUnits(const Launched& launched) const;

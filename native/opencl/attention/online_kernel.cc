@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "gpu/place.h"
 #include "opencl/kernels/options.h"
 
 namespace headlens::opencl {
@@ -24,9 +25,13 @@ constexpr OnlineTile kTiles[] = {
 /// The most rows that a group may have to be computed by the tiles for few rows.
 constexpr Index kFewRows = 16;
 
-/// The tile that each family begins with at each of kOnlineWorks, by its index. NVIDIA has registers for 128 sums of an
-/// item. AMD's groups of 64 want more room in local memory. Intel has fewer registers, Apple has 32 KiB of local
-/// memory, and phones have little of either.
+/// More loads have more bytes on their way from the memory, and fewer leave registers for more work-items that wait.
+constexpr FewTile kFewTiles[] = {{128, 8}, {128, 4}, {256, 8}, {256, 4}, {64, 8}, {64, 4}};
+
+/// The tile that each family begins with at each of kOnlineWorks, by its index; at few rows GPUs begin with the first
+/// of kFewTiles, and have these for what it does not suit. NVIDIA has registers for 128 sums of an item. AMD's groups
+/// of 64 want more room in local memory. Intel has fewer registers, Apple has 32 KiB of local memory, and phones have
+/// little of either.
 constexpr std::size_t kPresets[][kFamilies] = {
     // NVIDIA, AMD, Intel, Apple, mobile, CPU, others
     {0, 0, 0, 0, 9, 10, 0},  // few rows
@@ -37,6 +42,15 @@ static_assert(std::size(kPresets) == std::size(kOnlineWorks));
 static_assert(std::all_of(std::begin(kPresets), std::end(kPresets), [](const auto& presets) {
   return std::all_of(std::begin(presets), std::end(presets), [](std::size_t i) { return i < std::size(kTiles); });
 }));
+
+/// Candidates for few rows are kFewTiles, and then kTiles.
+constexpr std::size_t FewTilesOf(const OnlineWork& work) { return work.few ? std::size(kFewTiles) : 0; }
+
+/// Returns true when a tile is worth a trial. A CPU has vectors where others have work-items.
+bool IsWorthIt(const Session& session, const OnlineWork& work, const FewTile& tile) {
+  return !session.is_cpu() &&
+         gpu::ShapeOf(tile, session.limits(), {1, work.width, sizeof(float)}, gpu::kVector).has_value();
+}
 
 /// Returns true when a tile is worth a trial. Those of one work-item were made for CPUs, and all others for other
 /// devices.
@@ -53,10 +67,16 @@ WorkTunables DescribeAll() {
   WorkTunables all;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const OnlineWork& work = kOnlineWorks[i];
-    all[i] = {.name = work.name,
-              .candidates = {},
-              .fits = [work](const Session& on, std::size_t tile) { return IsWorthIt(on, work, kTiles[tile]); },
-              .preset = [i](Family family) { return kPresets[i][static_cast<std::size_t>(family)]; }};
+    const auto fits = [i](const Session& on, std::size_t candidate) {
+      const auto suits = [&](const auto& tile) { return IsWorthIt(on, kOnlineWorks[i], tile); };
+      return std::visit(suits, OnlineCandidate(i, candidate));
+    };
+    const auto preset = [i, few = FewTilesOf(work)](Family family) {
+      return few > 0 && family != Family::kCpu ? 0 : few + kPresets[i][static_cast<std::size_t>(family)];
+    };
+    all[i] = {.name = work.name, .candidates = {}, .fits = fits, .preset = preset};
+    if (work.few)
+      for (const FewTile& tile : kFewTiles) all[i].candidates.push_back(NameOf(tile));
     for (const OnlineTile& tile : kTiles) all[i].candidates.push_back(NameOf(tile));
   }
   return all;
@@ -65,6 +85,13 @@ WorkTunables DescribeAll() {
 }  // namespace
 
 std::span<const OnlineTile> OnlineTiles() { return kTiles; }
+std::span<const FewTile> FewTiles() { return kFewTiles; }
+
+std::variant<OnlineTile, FewTile> OnlineCandidate(std::size_t work, std::size_t candidate) {
+  const std::size_t few = FewTilesOf(kOnlineWorks[work]);
+  if (candidate < few) return kFewTiles[candidate];
+  return kTiles[candidate - few];
+}
 
 const Tunable& OnlineTunableOf(std::size_t work) {
   static const WorkTunables all = DescribeAll();
@@ -73,7 +100,10 @@ const Tunable& OnlineTunableOf(std::size_t work) {
 
 std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
   const bool few = rows <= kFewRows;
-  const std::size_t first = Choose(session, OnlineTunableOf(few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2));
+  const std::size_t work = few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2;
+  const std::size_t chosen = Choose(session, OnlineTunableOf(work)), fewest = FewTilesOf(kOnlineWorks[work]);
+  const auto family = static_cast<std::size_t>(FamilyOf(session.device()));
+  const std::size_t first = chosen < fewest ? kPresets[work][family] : chosen - fewest;
   // When a tile does not suit, the next ones in the list are tried. Those for few rows are in the order of their rows,
   // and those for many rows never have more rows than the one before.
   const auto find = [&](std::size_t begin, Index least_rows, Index most_rows) -> std::optional<OnlineTile> {
@@ -87,6 +117,11 @@ std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, 
   if (const auto tile = few ? find(first, rows, kAny) : find(first, 0, 2 * rows)) return tile;
   if (const auto tile = find(first, 0, kAny)) return tile;
   return find(0, 0, kAny);
+}
+
+std::optional<FewTile> ChooseFewTile(const Session& session) {
+  const std::size_t chosen = Choose(session, OnlineTunableOf(0));
+  return chosen < std::size(kFewTiles) ? std::optional(kFewTiles[chosen]) : std::nullopt;
 }
 
 /// Rounding a key reads 4 bytes of each number and writes 2. It then saves 2 of the 4 bytes that each tile of rows
@@ -107,6 +142,13 @@ std::string OnlineOptions(const Session& session, const OnlineShape& shape, cons
          Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) +
          Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
          Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
+}
+
+std::string FewOptions(const Session& session, const gpu::FewShape& shape, const OnlineInputs& inputs) {
+  return (session.is_cpu() ? "" : "-D UNROLLED ") + std::string(inputs.row_ranges ? "-D ROW_RANGES " : "") +
+         (inputs.rounded ? HalvesOption(session.precision()) : "-D ALIGNED_FLOATS ") + Define("WIDTH", shape.width) +
+         Define("ROWS", shape.rows) + Define("ITEMS", shape.items) + Define("LOADS", shape.loads) +
+         Define("PIECE", shape.piece) + Define("LOCAL_BYTES", shape.local_memory());
 }
 
 }  // namespace headlens::opencl

@@ -6,9 +6,9 @@
 //
 // Build options: WIDTH, which holds the head width and the values' width; TILE_ROWS and TILE_KEYS; ITEMS_X and ITEMS_Y,
 // the work-items' square; QUADS, whether a work-item has four neighbouring columns at a time or one; DEPTH_SLICE and
-// KEY_SLICE, how much of the keys' and of the values' tile is in local memory at a time; FLOATS, ALIGNED_FLOATS, HALVES
-// or BFLOATS: what q, k and v are in memory; only rows of FLOATS may have other than whole fours, or begin anywhere;
-// ROW_RANGES, where masks leave a range of keys to each row and nothing else changes scores; UNROLLED, for GPUs.
+// KEY_SLICE, how much of the keys' and of the values' tile is in local memory at a time; ROW_RANGES, where masks leave a
+// range of keys to each row and nothing else changes scores; those of scores.cl: only rows of FLOATS may have other than
+// whole fours, or begin anywhere.
 
 #define ITEMS (ITEMS_X * ITEMS_Y)
 #define WORK_ROWS (TILE_ROWS / ITEMS_Y)  // a multiple of four
@@ -20,15 +20,6 @@
 #define STAGE_VALUES (KEY_SLICE * WIDTH)
 #define STAGE (STAGE_KEYS > STAGE_VALUES ? STAGE_KEYS : STAGE_VALUES)
 #define WEIGHT_SLICE (KEY_SLICE > ITEMS_X ? KEY_SLICE : ITEMS_X)  // of as many keys are weights in local memory
-
-// Arrays of a GPU's work-item stay in registers only when all indices into them are constants.
-#ifdef UNROLLED
-#define UNROLL _Pragma("unroll")
-#define UNROLL_SOME _Pragma("unroll 4")  // more would take registers for what is read ahead
-#else
-#define UNROLL
-#define UNROLL_SOME
-#endif
 
 #if QUADS
 #define COLUMNS 4
@@ -69,24 +60,6 @@ typedef char TileFitsItsBytes[sizeof(Tile) <= kOnlineTileBytes ? 1 : -1];  // no
   UNROLL for (int j = 0; j < WORK_KEYS; ++j) if (SLOT(j) / WEIGHT_SLICE == (slot) / WEIGHT_SLICE)
 #else
 #define EACH_OF_SLICE(j, slot) for (int j = (slot); j < (slot) + WEIGHT_SLICE; ++j)
-#endif
-
-// Raw is four elements as they are in memory, and FOUR makes floats of them.
-#if defined(HALVES)
-typedef half Element;
-typedef ushort4 Raw;
-#define RAW(p) *(__global const ushort4*)(p)
-#define FOUR(raw) vload_half4(0, (const half*)&(raw))
-#elif defined(BFLOATS)
-typedef ushort Element;
-typedef ushort4 Raw;
-#define RAW(p) *(__global const ushort4*)(p)
-#define FOUR(raw) as_float4(convert_uint4(raw) << 16)
-#else
-typedef float Element;
-typedef float4 Raw;
-#define RAW(p) *(__global const float4*)(p)
-#define FOUR(raw) (raw)
 #endif
 
 // Reads four elements from p on, and 0 for those that are not among the next `count`.
@@ -136,25 +109,6 @@ Raw ReadValue(const Problem* p, __global const Element* v, const long row, const
 // Stores four values one below the other.
 void StoreDown(const float4 values, __local float* to, const int stride) {
   to[0] = values.x, to[stride] = values.y, to[2 * stride] = values.z, to[3 * stride] = values.w;
-}
-
-// Returns a row of a member of the group whose first head has `origin`.
-Row RowOf(const Problem* p, __local const Row* origin, const int member, const long r) {
-  const Row row = {
-      origin->b,      origin->h + member * (p->interleaved ? p->heads.groups : 1), origin->t + r, origin->z + member, r,
-      origin->own + r};
-  return row;
-}
-
-// Returns the score of a cell, to base 2: LOWEST where it is hidden, and −∞ where it could not be told from that.
-float Score(const Problem* p, const Inputs* in, const Row* row, const long s, float score) {
-  if (IsHidden(p, in, row, s)) return LOWEST;
-  score *= p->scale;
-  if (!p->cap_after_bias) score = Cap(p, score);
-  score = AddBiases(p, in, row, s, score);
-  if (p->cap_after_bias) score = Cap(p, score);
-  score = score / p->temperature * M_LOG2E_F;
-  return score == LOWEST ? -INFINITY : score;
 }
 
 // Computes output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles, 4] are

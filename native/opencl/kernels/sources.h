@@ -9,8 +9,8 @@
 namespace headlens::opencl {
 
 extern const Source kMatrixSource, kVectorsSource, kPartsSource, kWeightsSource, kLayersSource, kRowsSource,
-    kOnlineSource, kMergeSource, kRoundSource, kLimitsSource, kMmaProbeSource, kMatrixMmaSource, kMatrixRingSource,
-    kOnlineMmaSource;
+    kOnlineSource, kFewSource, kMergeSource, kRoundSource, kLimitsSource, kMmaProbeSource, kMatrixMmaSource,
+    kMatrixRingSource, kOnlineMmaSource;
 
 }  // namespace headlens::opencl
 
