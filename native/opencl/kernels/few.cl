@@ -32,15 +32,26 @@ typedef struct {
 } Shared;
 typedef char SharedFitsItsBytes[sizeof(Shared) <= LOCAL_BYTES ? 1 : -1];  // no such array is there where it does not
 
-#if FOURS == 2
-typedef ushort8 Piece;
-float4 FloatsOf(const Piece piece, const int four) {
-  const Raw raw = four == 0 ? piece.lo : piece.hi;
-  return FOUR(raw);
-}
+// Numbers of 16 bits are pairs in registers, since each alone would take a register.
+#if defined(ALIGNED_FLOATS)
+typedef float4 Piece;
+float4 FloatsOf(const Piece piece, const int four) { return piece; }
 #else
-typedef Raw Piece;
-float4 FloatsOf(const Piece piece, const int four) { return FOUR(piece); }
+#if FOURS == 2
+typedef uint4 Piece;
+#define PAIRS(piece, four) ((four) == 0 ? (piece).lo : (piece).hi)
+#else
+typedef uint2 Piece;
+#define PAIRS(piece, four) (piece)
+#endif
+float4 FloatsOf(const Piece piece, const int four) {
+  const uint2 pairs = PAIRS(piece, four);
+#if defined(HALVES)
+  return vload_half4(0, (const half*)&pairs);
+#else
+  return as_float4((uint4)(pairs.x << 16, pairs.x & 0xffff0000u, pairs.y << 16, pairs.y & 0xffff0000u));
+#endif
+}
 #endif
 
 // Brings the queries to local memory, and which of the part's `count` keys from `begin` on each row looks at. Rows count
@@ -60,7 +71,8 @@ void Prepare(const Problem* p, __global const Element* q, __global const int* ro
   for (int r = item; r < ROWS; r += ITEMS) {
     const long t = r / members;
     __global const int* const range = row_ranges + (RowAt(p, head, 0).b * p->rows + t) * 2;
-    shared->seen[r] = t < p->rows ? clamp((int2)(range[0], range[1]) - (int)begin, 0, count) : (int2)(0, 0);
+    shared->seen[r] = (int2)(0, 0);
+    if (t < p->rows) shared->seen[r] = (int2)((int)(range[0] - begin), (int)min(range[1] - begin, (long)count));
   }
 #endif
 }
@@ -74,17 +86,18 @@ void ReadPieces(__global const char* from, const int row, const int first, const
 
 // Leaves this item's shares of its team's scores in local memory.
 void MultiplyKeys(const Piece* keys, const int team, const int lane, __local Shared* shared) {
+  __local const float4* const queries = shared->q + lane * FOURS;
+  __local float* const to = (__local float*)shared->shares + team * STRIDE + lane;
   UNROLL for (int r = 0; r < ROWS; ++r) {
     float4 q[FOURS];
-    UNROLL for (int f = 0; f < FOURS; ++f) q[f] = shared->q[(r * WIDTH + lane * PIECE) / 4 + f];
-    __local float* const to = (__local float*)shared->shares + (r * KEYS + team) * STRIDE + lane;
+    UNROLL for (int f = 0; f < FOURS; ++f) q[f] = queries[r * (WIDTH / 4) + f];
     UNROLL for (int n = 0; n < LOADS; ++n) {
       float sum = 0.0f;
       UNROLL for (int f = 0; f < FOURS; ++f) {
         const float4 key = FloatsOf(keys[n], f);
         sum = fma(q[f].w, key.w, fma(q[f].z, key.z, fma(q[f].y, key.y, fma(q[f].x, key.x, sum))));
       }
-      to[n * TEAMS * STRIDE] = sum;
+      to[(r * KEYS + n * TEAMS) * STRIDE] = sum;
     }
   }
 }
@@ -115,9 +128,10 @@ float AddShares(const Problem* p, const Inputs* in, const long begin, const int 
 // measured from there.
 void BlendValues(const Piece* values, const int team, __local const Shared* shared, float* maxima, float* sums,
                  float4 (*blended)[FOURS]) {
+  __local const float4* const scores = shared->scores + team * (LOADS / 4);
   UNROLL for (int r = 0; r < ROWS; ++r) {
     float weights[LOADS], most = maxima[r];
-    UNROLL for (int n = 0; n < LOADS; n += 4) vstore4(shared->scores[((r * TEAMS + team) * LOADS + n) / 4], 0, weights + n);
+    UNROLL for (int n = 0; n < LOADS; n += 4) vstore4(scores[(r * KEYS + n) / 4], 0, weights + n);
     UNROLL for (int n = 0; n < LOADS; ++n) most = fmax(most, weights[n]);
     // Of a row that sees nothing yet, all exponents must be far below 0.
     const float shrink = exp2(maxima[r] - most), origin = most == LOWEST ? 0.0f : most;
