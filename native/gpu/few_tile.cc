@@ -14,6 +14,8 @@ constexpr Index kFloat = sizeof(float);
 constexpr Index kLoadBytes = 16;  // what a work-item reads fastest
 constexpr Index kLeastLoads = 4;
 constexpr Index kLeastWidth = 32;
+constexpr Index kRegisters = 65536;  // of a compute unit of NVIDIA; others have about as many
+constexpr Index kRegisterStep = 8;
 
 Index PowerOfTwo(Index least) { return static_cast<Index>(std::bit_ceil(static_cast<std::uint64_t>(least))); }
 
@@ -28,6 +30,15 @@ Index FewShape::local_memory() const {
   return (std::max(shares, blends) + rows * (keys() + width)) * kFloat + kFewBytes;
 }
 
+/// The kernel needs registers for the pieces that are read ahead, and for the sums of all rows; with about these the
+/// compilers of README.md spill next to nothing.
+Index FewShape::groups_each() const {
+  const Index least = (40 + 4 * loads + 6 * rows + kRegisterStep - 1) / kRegisterStep * kRegisterStep;
+  return std::max<Index>(kRegisters / (least * items), 1);
+}
+
+Index FewShape::registers() const { return kRegisters / (groups_each() * items) / kRegisterStep * kRegisterStep; }
+
 /// A piece is of 16 bytes where a work-item has one row. With more rows it would take too many registers: each number
 /// of a piece has a sum for every row. Many rows leave registers for few loads, and so does little local memory.
 std::optional<FewShape> ShapeOf(const FewTile& tile, const GroupLimits& limits, const FewWork& work, Index aligned) {
@@ -41,10 +52,9 @@ std::optional<FewShape> ShapeOf(const FewTile& tile, const GroupLimits& limits, 
 }
 
 Index FewParts(Index compute_units, const FewShape& shape, Index groups, Index keys) {
-  constexpr Index kItemsEach = 768;  // more would not have the registers that they need
   constexpr Index kLeastKeys = 256;  // fewer would be more work for the kernel that merges the parts
   const Index most = keys / std::max(kLeastKeys, shape.keys());
-  return std::max<Index>(std::min(compute_units * kItemsEach / shape.items / groups, most), 1);
+  return std::max<Index>(std::min(compute_units * shape.groups_each() / groups, most), 1);
 }
 
 }  // namespace headlens::gpu

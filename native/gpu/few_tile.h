@@ -36,6 +36,9 @@ struct FewShape {
   /// The keys that a work-group takes at a time.
   Index keys() const { return teams() * loads; }
   Index local_memory() const;
+  /// The work-groups that a compute unit runs at a time, and the registers that each work-item may then have.
+  Index groups_each() const;
+  Index registers() const;
 };
 
 /// The shape that a tile has for some work, all rows of which are whole pieces of `aligned` numbers at least; nothing

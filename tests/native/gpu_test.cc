@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "gpu/few_tile.h"
 #include "gpu/kernel_problem.h"
 #include "gpu/key_ranges.h"
 #include "gpu/online_tile.h"
@@ -211,6 +212,43 @@ TEST_CASE("GPU: work-groups share keys only where tiles leave the device idle") 
   CHECK_FALSE(tile.Suits({31, 48 * 1024}, 64));
   CHECK_FALSE(tile.Suits({32, tile.local_memory(64) - 1}, 64));
   CHECK(tile.Suits({32, tile.local_memory(64)}, 64));
+}
+
+TEST_CASE("GPU: the kernel for few rows has a shape for every width, and takes what fits") {
+  const gpu::GroupLimits limits{256, 48 * 1024};
+  const gpu::FewTile tile{128, 8};
+  for (const Index number : {2, 4})
+    for (Index rows = 1; rows <= gpu::FewTile::kMostRows; ++rows)
+      for (Index width = 4; width <= 256; width += 4) {
+        const auto shape = gpu::ShapeOf(tile, limits, {rows, width, number}, width % 8 == 0 ? 8 : 4);
+        REQUIRE(shape);
+        CHECK(shape->rows >= rows);
+        CHECK(shape->width >= width);
+        CHECK(shape->piece == (number == 2 && rows == 1 && width % 8 == 0 ? 8 : 4));
+        CHECK(shape->teams() * shape->width == shape->items * shape->piece);
+        CHECK(shape->local_memory() <= limits.local_memory);
+        CHECK(shape->groups_each() * shape->items * shape->registers() <= 65536);
+      }
+  CHECK_FALSE(gpu::ShapeOf(tile, limits, {9, 64, 4}, 4));
+  CHECK_FALSE(gpu::ShapeOf(tile, {127, 48 * 1024}, {1, 64, 4}, 4));
+  CHECK_FALSE(gpu::ShapeOf(tile, {128, 1024}, {1, 64, 4}, 4));
+  const auto whole = gpu::ShapeOf(tile, limits, {2, 64, 4}, 4);
+  REQUIRE(whole);
+  CHECK(whole->loads == 8);
+  const auto less = gpu::ShapeOf(tile, {128, whole->local_memory() - 1}, {2, 64, 4}, 4);
+  REQUIRE(less);
+  CHECK(less->loads == 4);
+}
+
+TEST_CASE("GPU: work-groups share the keys of few rows only where groups of heads leave the device idle") {
+  const auto shape = gpu::ShapeOf({128, 8}, {256, 48 * 1024}, {1, 64, 4}, 4);
+  REQUIRE(shape);
+  CHECK(shape->keys() == 64);
+  const Index all = 8 * shape->groups_each();
+  CHECK(gpu::FewParts(8, *shape, 1, 511) == 1);
+  CHECK(gpu::FewParts(8, *shape, 1, 1024) == 4);
+  CHECK(gpu::FewParts(8, *shape, 1, 1 << 20) == all);
+  CHECK(gpu::FewParts(8, *shape, all, 1 << 20) == 1);
 }
 
 }  // namespace

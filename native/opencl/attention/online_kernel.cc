@@ -145,7 +145,8 @@ std::string OnlineOptions(const Session& session, const OnlineShape& shape, cons
 }
 
 std::string FewOptions(const Session& session, const gpu::FewShape& shape, const OnlineInputs& inputs) {
-  return (session.is_cpu() ? "" : "-D UNROLLED ") + std::string(inputs.row_ranges ? "-D ROW_RANGES " : "") +
+  return MostRegisters(session, shape.registers()) + (session.is_cpu() ? "" : "-D UNROLLED ") +
+         (inputs.row_ranges ? "-D ROW_RANGES " : "") +
          (inputs.rounded ? HalvesOption(session.precision()) : "-D ALIGNED_FLOATS ") + Define("WIDTH", shape.width) +
          Define("ROWS", shape.rows) + Define("ITEMS", shape.items) + Define("LOADS", shape.loads) +
          Define("PIECE", shape.piece) + Define("LOCAL_BYTES", shape.local_memory());
