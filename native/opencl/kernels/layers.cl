@@ -140,15 +140,20 @@ EACH_ITEM Pool(__global const float* x, const long x_first, const long x_stride,
   const long top = PartBegin(first_part + part, rows, all_parts),
              bottom = PartBegin(first_part + part + 1, rows, all_parts);
   const long left = PartBegin(column, keys, columns), width = PartBegin(column + 1, keys, columns) - left;
-  const long cells = (bottom - top) * width;
   x += x_first + (top - first_row) * x_stride + left;
+  // As many items as have a column stand side by side, and the others below them.
+  const int item = get_local_id(0), across = (int)min(width, (long)GROUP_ITEMS), down = GROUP_ITEMS / across;
+  const long height = item < across * down ? bottom - top : 0;
   float sum = 0.0f, lost = 0.0f, most = -INFINITY;
-  for (long i = get_local_id(0); i < cells; i += GROUP_ITEMS) {
-    const float cell = x[i / width * x_stride + i % width], term = cell - lost, next = sum + term;
-    lost = (next - sum) - term;
-    sum = next;
-    most = Larger(most, cell);
+  for (long row = item / across; row < height; row += down) {
+    for (long i = item % across; i < width; i += across) {
+      const float cell = x[row * x_stride + i], term = cell - lost, next = sum + term;
+      lost = (next - sum) - term;
+      sum = next;
+      most = Larger(most, cell);
+    }
   }
-  const float pooled = largest ? Largest(scratch, most) : Sum(scratch, sum) / (float)cells;
+  const float cells = (float)((bottom - top) * width);
+  const float pooled = largest ? Largest(scratch, most) : Sum(scratch, sum) / cells;
   if (get_local_id(0) == 0) y[y_first + part * y_stride + column] = pooled;
 }

@@ -144,6 +144,46 @@ INLINE void Clear(Sums* sums, const int count) {
   REPEAT(i, count) { REPEAT(e, 4) sums[i].x[e] = 0.0f; }
 }
 
+// Shrinks what is blended, and adds the products of a tile's weights and values.
+#ifdef TF32X3
+// These are sums by themselves, which are then added with rounding (see AddProducts).
+INLINE void Blend(__local const Number* v_tile, const Sums* weights, const float* shrink, Sums* blended,
+                  __local uint* exchange) {
+  Left left[TILE_KEYS / STEP][LEFTS];
+  REPEAT(step, TILE_KEYS / STEP) {
+    REPEAT(i, LEFTS) left[step][i] = LeftOfSums(weights + i * KEY_TILES + step * STEP_TILES);
+  }
+  REPEAT(j, WIDTH_TILES / 2) {
+    Sums part[LEFTS * 2];
+    Clear(part, LEFTS * 2);
+    REPEAT(step, TILE_KEYS / STEP) {
+      Right right[2];
+      LoadRightsOfColumns(v_tile + step * STEP * VALUE_ROW + j * 16, VALUE_ROW, right);
+      Accumulate(part, 2, left[step], LEFTS, right, 2, exchange);
+    }
+    REPEAT(n, LEFTS * 8) {
+      const int i = n / 8, c = n / 4 % 2, e = n % 4;
+      float* const sum = &blended[i * WIDTH_TILES + j * 2 + c].x[e];
+      *sum = fma(*sum, shrink[i * 2 + e / 2], part[i * 2 + c].x[e]);
+    }
+  }
+}
+#else
+INLINE void Blend(__local const Number* v_tile, const Sums* weights, const float* shrink, Sums* blended,
+                  __local uint* exchange) {
+  REPEAT(i, LEFTS * WIDTH_TILES) { REPEAT(e, 4) blended[i].x[e] *= shrink[i / WIDTH_TILES * 2 + e / 2]; }
+  REPEAT(step, TILE_KEYS / STEP) {
+    Left left[LEFTS];
+    REPEAT(i, LEFTS) left[i] = LeftOfSums(weights + i * KEY_TILES + step * STEP_TILES);
+    REPEAT(j, WIDTH_TILES / 2) {
+      Right right[2];
+      LoadRightsOfColumns(v_tile + step * STEP * VALUE_ROW + j * 16, VALUE_ROW, right);
+      Accumulate(blended + j * 2, WIDTH_TILES, left, LEFTS, right, 2, exchange);
+    }
+  }
+}
+#endif
+
 // Computes the same as AttendOnline in online.cl, with TILE_ROWS rows to a tile. k and v are Numbers.
 __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
@@ -241,25 +281,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendOnlineMma
         sums[i] += e;
       }
     }
-    Left left[TILE_KEYS / STEP][LEFTS];
-    REPEAT(step, TILE_KEYS / STEP) {
-      REPEAT(i, LEFTS) left[step][i] = LeftOfSums(scores + i * KEY_TILES + step * STEP_TILES);
-    }
-    // The products of a tile are sums by themselves, which a multiply-add puts to those before (see AddProducts).
-    REPEAT(j, WIDTH_TILES / 2) {
-      Sums part[LEFTS * 2];
-      Clear(part, LEFTS * 2);
-      REPEAT(step, TILE_KEYS / STEP) {
-        Right right[2];
-        LoadRightsOfColumns(v_tile + step * STEP * VALUE_ROW + j * 16, VALUE_ROW, right);
-        Accumulate(part, 2, left[step], LEFTS, right, 2, exchange);
-      }
-      REPEAT(n, LEFTS * 8) {
-        const int i = n / 8, c = n / 4 % 2, e = n % 4;
-        float* const sum = &blended[i * WIDTH_TILES + j * 2 + c].x[e];
-        *sum = fma(*sum, shrink[i * 2 + e / 2], part[i * 2 + c].x[e]);
-      }
-    }
+    Blend(v_tile, scores, shrink, blended, exchange);
   }
   CombineRows(sums, ROWS, /*largest=*/false, exchange);
 #ifdef ROW_RANGES
