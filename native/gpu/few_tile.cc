@@ -27,7 +27,7 @@ std::string NameOf(const FewTile& t) {
 
 Index FewShape::local_memory() const {
   const Index shares = rows * keys() * (width / piece + kFewPadding), blends = rows * items * piece;
-  return (std::max(shares, blends) + rows * (keys() + width)) * kFloat + kFewBytes;
+  return (std::max(shares, blends) + rows * (2 * keys() + width + teams())) * kFloat + kFewBytes;
 }
 
 /// The kernel needs registers for the pieces that are read ahead, and for the sums of all rows; with about these the
@@ -40,13 +40,12 @@ Index FewShape::groups_each() const {
 Index FewShape::registers() const { return kRegisters / (groups_each() * items) / kRegisterStep * kRegisterStep; }
 
 /// A piece is of 16 bytes where a work-item has one row. With more rows it would take too many registers: each number
-/// of a piece has a sum for every row. Many rows leave registers for few loads, and so does little local memory.
+/// of a piece has a sum for every row. Little local memory leaves room for few loads.
 std::optional<FewShape> ShapeOf(const FewTile& tile, const GroupLimits& limits, const FewWork& work, Index aligned) {
   if (work.rows > FewTile::kMostRows || tile.items > limits.items) return std::nullopt;
   const Index widest = kLoadBytes / work.number, piece = work.rows == 1 && aligned >= widest ? widest : kVector;
   FewShape shape{tile.items, tile.loads, PowerOfTwo(work.rows), PowerOfTwo(std::max(work.width, kLeastWidth)), piece};
   if (shape.teams() == 0) return std::nullopt;
-  if (shape.rows == FewTile::kMostRows) shape.loads = kLeastLoads;
   while (shape.loads > kLeastLoads && shape.local_memory() > limits.local_memory) shape.loads /= 2;
   return shape.local_memory() <= limits.local_memory ? std::optional(shape) : std::nullopt;
 }

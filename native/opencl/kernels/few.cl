@@ -2,8 +2,8 @@
 // Attention of the few rows that a group of heads has while a model writes text. It computes what AttendOnline in
 // online.cl computes, but keys and values are only used for a few rows here, so that all depends on how fast they come
 // from memory. They go straight to registers: a team of work-items reads whole rows, of each of which an item has one
-// piece, and every item reads several pieces before it uses the first. Only scores go through local memory, and teams
-// have their own softmax, which spares them barriers.
+// piece, and every item reads several pieces before it uses the first. Only scores and weights go through local memory:
+// there each item has some cells, so that nothing is computed twice. Teams have their own softmax.
 //
 // Build options: WIDTH, which holds the head width and the values' width, a power of two; ROWS, which holds the rows of
 // a group; ITEMS of a work-group; LOADS, the pieces that an item reads ahead, a multiple of four; PIECE, the elements
@@ -18,11 +18,14 @@
 #define SHARES (ROWS * KEYS * STRIDE)    // [ROWS, KEYS, STRIDE]
 #define BLENDS (ROWS * TEAMS * WIDTH)    // [ROWS, TEAMS, WIDTH], which is in the same memory later
 #define FOURS (PIECE / 4)
+#define CELLS ((ROWS * KEYS + ITEMS - 1) / ITEMS)  // of an item
 
 // Everything that a work-group has in local memory.
 typedef struct {
   float4 shares[(SHARES > BLENDS ? SHARES : BLENDS) / 4];
-  float4 scores[ROWS * KEYS / 4];  // [ROWS, TEAMS, LOADS]
+  float4 scores[ROWS * KEYS / 4];   // [ROWS, TEAMS, LOADS], as the next
+  float4 weights[ROWS * KEYS / 4];  // at the end each item's sums of them
+  float shrinks[ROWS * TEAMS];      // of earlier blends; at the end the largest scores
   float4 q[ROWS * WIDTH / 4];      // [ROWS, WIDTH]
   Row origin;                      // of the group's first head
   long first;                      // where the first row is among those of all parts
@@ -124,48 +127,62 @@ float AddShares(const Problem* p, const Inputs* in, const long begin, const int 
   return least;
 }
 
-// Blends the team's values of a block by its scores, with the largest score so far and the sum of exponentials that are
-// measured from there.
-void BlendValues(const Piece* values, const int team, __local const Shared* shared, float* maxima, float* sums,
-                 float4 (*blended)[FOURS]) {
-  __local const float4* const scores = shared->scores + team * (LOADS / 4);
-  UNROLL for (int r = 0; r < ROWS; ++r) {
-    float weights[LOADS], most = maxima[r];
-    UNROLL for (int n = 0; n < LOADS; n += 4) vstore4(scores[(r * KEYS + n) / 4], 0, weights + n);
-    UNROLL for (int n = 0; n < LOADS; ++n) most = fmax(most, weights[n]);
+// Makes weights of the scores. Each item keeps, for each of its cells, the largest score of the cell's row and team so
+// far, and the sum of the cell's weights, which are measured from there.
+void WeighScores(float* maxima, float* sums, __local Shared* shared) {
+  UNROLL for (int i = 0; i < CELLS; ++i) {
+    const int cell = i * ITEMS + get_local_id(0);
+    if (cell >= ROWS * KEYS) continue;
+    float most = maxima[i];
+    UNROLL for (int n = 0; n < LOADS / 4; ++n) {
+      const float4 scores = shared->scores[cell / LOADS * (LOADS / 4) + n];
+      most = fmax(most, fmax(fmax(scores.x, scores.y), fmax(scores.z, scores.w)));
+    }
     // Of a row that sees nothing yet, all exponents must be far below 0.
-    const float shrink = exp2(maxima[r] - most), origin = most == LOWEST ? 0.0f : most;
-    maxima[r] = most;
-    sums[r] *= shrink;
-    UNROLL for (int f = 0; f < FOURS; ++f) blended[r][f] *= shrink;
-    UNROLL for (int n = 0; n < LOADS; ++n) {
-      const float weight = exp2(weights[n] - origin);
-      sums[r] += weight;
-      UNROLL for (int f = 0; f < FOURS; ++f) blended[r][f] =
-          fma((float4)(weight), FloatsOf(values[n], f), blended[r][f]);
+    const float shrink = exp2(maxima[i] - most), origin = most == LOWEST ? 0.0f : most;
+    const float weight = exp2(((__local float*)shared->scores)[cell] - origin);
+    maxima[i] = most;
+    sums[i] = fma(sums[i], shrink, weight);
+    ((__local float*)shared->weights)[cell] = weight;
+    if (cell % LOADS == 0) shared->shrinks[cell / LOADS] = shrink;
+  }
+}
+
+// Blends the team's values of a block by their weights.
+void BlendValues(const Piece* values, const int team, __local const Shared* shared, float4 (*blended)[FOURS]) {
+  __local const float4* const all = shared->weights + team * (LOADS / 4);
+  UNROLL for (int r = 0; r < ROWS; ++r) {
+    float weights[LOADS];
+    UNROLL for (int n = 0; n < LOADS; n += 4) vstore4(all[(r * KEYS + n) / 4], 0, weights + n);
+    UNROLL for (int f = 0; f < FOURS; ++f) {
+      blended[r][f] *= shared->shrinks[r * TEAMS + team];
+      UNROLL for (int n = 0; n < LOADS; ++n) blended[r][f] =
+          fma((float4)(weights[n]), FloatsOf(values[n], f), blended[r][f]);
     }
   }
 }
 
-// Puts together what the teams found. Leaves the sums of their blends in the part [TEAMS, WIDTH] of each row, measured
-// from the row's largest score, which it returns with the sum of exponentials for row get_local_id(0).
+// Puts together what the teams found. Leaves the teams' blends of each row where their shares were, measured from the
+// row's largest score, which it returns with the sum of exponentials for row get_local_id(0).
 float2 MergeTeams(const float* maxima, const float* sums, float4 (*blended)[FOURS], const int team, const int lane,
                   __local Shared* shared) {
-  __local float *const most_of = (__local float*)shared->scores, *const sum_of = most_of + ROWS * TEAMS;
+  __local float *const maxima_of = shared->shrinks, *const sums_of = (__local float*)shared->weights;
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (lane == 0) {
-    UNROLL for (int r = 0; r < ROWS; ++r) most_of[r * TEAMS + team] = maxima[r], sum_of[r * TEAMS + team] = sums[r];
+  UNROLL for (int i = 0; i < CELLS; ++i) {
+    const int cell = i * ITEMS + get_local_id(0);
+    if (cell < ROWS * KEYS) sums_of[cell] = sums[i];
+    if (cell < ROWS * KEYS && cell % LOADS == 0) maxima_of[cell / LOADS] = maxima[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   float2 own = (float2)(LOWEST, 0.0f);
   UNROLL for (int r = 0; r < ROWS; ++r) {
     float most = LOWEST, sum = 0.0f;
-    for (int i = 0; i < TEAMS; ++i) most = fmax(most, most_of[r * TEAMS + i]);
-    const float share = exp2(maxima[r] - most);
+    for (int i = 0; i < TEAMS; ++i) most = fmax(most, maxima_of[r * TEAMS + i]);
+    const float share = exp2(maxima_of[r * TEAMS + team] - most);
     UNROLL for (int f = 0; f < FOURS; ++f)
         shared->shares[((r * TEAMS + team) * WIDTH + lane * PIECE) / 4 + f] = blended[r][f] * share;
     if (get_local_id(0) != r) continue;
-    for (int i = 0; i < TEAMS; ++i) sum = fma(sum_of[r * TEAMS + i], exp2(most_of[r * TEAMS + i] - most), sum);
+    for (int i = 0; i < KEYS; ++i) sum = fma(sums_of[r * KEYS + i], exp2(maxima_of[r * TEAMS + i / LOADS] - most), sum);
     own = (float2)(most, sum);
   }
   return own;
@@ -212,12 +229,10 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendFew(
   k += Begin(p->k, p->heads, head) + begin * p->k.row + min(lane * PIECE, (int)p->width - PIECE);
   v += Begin(p->v, p->heads, head) + begin * p->v.row + min(lane * PIECE, (int)p->value_width - PIECE);
   const int k_row = (int)p->k.row * (int)sizeof(Element), v_row = (int)p->v.row * (int)sizeof(Element);
-  float maxima[ROWS], totals[ROWS], least = INFINITY;
+  float maxima[CELLS], totals[CELLS], least = INFINITY;
   float4 blended[ROWS][FOURS];
-  UNROLL for (int r = 0; r < ROWS; ++r) {
-    maxima[r] = LOWEST, totals[r] = 0.0f;
-    UNROLL for (int f = 0; f < FOURS; ++f) blended[r][f] = 0.0f;
-  }
+  UNROLL for (int i = 0; i < CELLS; ++i) maxima[i] = LOWEST, totals[i] = 0.0f;
+  UNROLL for (int r = 0; r < ROWS; ++r) UNROLL for (int f = 0; f < FOURS; ++f) blended[r][f] = 0.0f;
   barrier(CLK_LOCAL_MEM_FENCE);
   Piece pieces[LOADS];
   if (count > 0) ReadPieces((__global const char*)k, k_row, team, count - 1, pieces);
@@ -228,12 +243,14 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendFew(
     barrier(CLK_LOCAL_MEM_FENCE);
     least = AddShares(p, &in, begin, done, count, factor, least, &shared);
     barrier(CLK_LOCAL_MEM_FENCE);
-    BlendValues(pieces, team, &shared, maxima, totals, blended);
+    WeighScores(maxima, totals, &shared);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    BlendValues(pieces, team, &shared, blended);
     if (done + KEYS < count) ReadPieces((__global const char*)k, k_row, done + KEYS + team, count - 1, pieces);
   }
   // A score of NaN or +∞ makes its sum so, and one of −∞ is below the score of a hidden cell.
   bool good = least >= LOWEST;
-  UNROLL for (int r = 0; r < ROWS; ++r) good = good && isfinite(totals[r]);
+  UNROLL for (int i = 0; i < CELLS; ++i) good = good && isfinite(totals[i]);
   const float2 own = MergeTeams(maxima, totals, blended, team, lane, &shared);
   if (item < p->rows * shared.members && parts > 1) {
     vstore2(own, shared.first + item, sums);
