@@ -20,6 +20,13 @@
 #define FOURS (PIECE / 4)
 #define CELLS ((ROWS * KEYS + ITEMS - 1) / ITEMS)  // of an item
 
+// What these functions are passed by reference stays in registers.
+#ifdef UNROLLED
+#define INLINE static __attribute__((always_inline))
+#else
+#define INLINE static
+#endif
+
 // Everything that a work-group has in local memory.
 typedef struct {
   float4 shares[(SHARES > BLENDS ? SHARES : BLENDS) / 4];
@@ -57,8 +64,8 @@ float4 FloatsOf(const Piece piece, const int four) {
 }
 #endif
 
-// Brings the queries to local memory, and which of the part's `count` keys from `begin` on each row looks at. Rows count
-// through the members of a query first. Those that are not there have queries of 0, and see nothing.
+// Brings the queries to local memory, and which of the part's `count` keys from `begin` on each row looks at. Rows
+// count through the members of a query first. Those that are not there have queries of 0, and see nothing.
 void Prepare(const Problem* p, __global const Element* q, __global const int* row_ranges, const long head,
              const long begin, const int count, __local Shared* shared) {
   const int item = get_local_id(0), members = (int)p->heads.members;
@@ -82,13 +89,13 @@ void Prepare(const Problem* p, __global const Element* q, __global const int* ro
 
 // Reads pieces of every TEAMS-th key or value from number `first` on. In place of those after `last` it reads that one
 // again, so that no load waits for a branch. `row` is in bytes.
-void ReadPieces(__global const char* from, const int row, const int first, const int last, Piece* pieces) {
+INLINE void ReadPieces(__global const char* from, const int row, const int first, const int last, Piece* pieces) {
   UNROLL for (int n = 0; n < LOADS; ++n) pieces[n] =
       *(__global const Piece*)(from + (long)min(first + n * TEAMS, last) * row);
 }
 
 // Leaves this item's shares of its team's scores in local memory.
-void MultiplyKeys(const Piece* keys, const int team, const int lane, __local Shared* shared) {
+INLINE void MultiplyKeys(const Piece* keys, const int team, const int lane, __local Shared* shared) {
   __local const float4* const queries = shared->q + lane * FOURS;
   __local float* const to = (__local float*)shared->shares + team * STRIDE + lane;
   UNROLL for (int r = 0; r < ROWS; ++r) {
@@ -129,7 +136,7 @@ float AddShares(const Problem* p, const Inputs* in, const long begin, const int 
 
 // Makes weights of the scores. Each item keeps, for each of its cells, the largest score of the cell's row and team so
 // far, and the sum of the cell's weights, which are measured from there.
-void WeighScores(float* maxima, float* sums, __local Shared* shared) {
+INLINE void WeighScores(float* maxima, float* sums, __local Shared* shared) {
   UNROLL for (int i = 0; i < CELLS; ++i) {
     const int cell = i * ITEMS + get_local_id(0);
     if (cell >= ROWS * KEYS) continue;
@@ -149,7 +156,7 @@ void WeighScores(float* maxima, float* sums, __local Shared* shared) {
 }
 
 // Blends the team's values of a block by their weights.
-void BlendValues(const Piece* values, const int team, __local const Shared* shared, float4 (*blended)[FOURS]) {
+INLINE void BlendValues(const Piece* values, const int team, __local const Shared* shared, float4 (*blended)[FOURS]) {
   __local const float4* const all = shared->weights + team * (LOADS / 4);
   UNROLL for (int r = 0; r < ROWS; ++r) {
     float weights[LOADS];
@@ -163,29 +170,32 @@ void BlendValues(const Piece* values, const int team, __local const Shared* shar
 }
 
 // Puts together what the teams found. Leaves the teams' blends of each row where their shares were, measured from the
-// row's largest score, which it returns with the sum of exponentials for row get_local_id(0).
-float2 MergeTeams(const float* maxima, const float* sums, float4 (*blended)[FOURS], const int team, const int lane,
-                  __local Shared* shared) {
-  __local float *const maxima_of = shared->shrinks, *const sums_of = (__local float*)shared->weights;
+// row's largest score.
+INLINE void MergeTeams(const float* maxima, const float* sums, float4 (*blended)[FOURS], const int team, const int lane,
+                       __local Shared* shared) {
   barrier(CLK_LOCAL_MEM_FENCE);
   UNROLL for (int i = 0; i < CELLS; ++i) {
     const int cell = i * ITEMS + get_local_id(0);
-    if (cell < ROWS * KEYS) sums_of[cell] = sums[i];
-    if (cell < ROWS * KEYS && cell % LOADS == 0) maxima_of[cell / LOADS] = maxima[i];
+    if (cell < ROWS * KEYS) ((__local float*)shared->weights)[cell] = sums[i];
+    if (cell < ROWS * KEYS && cell % LOADS == 0) shared->shrinks[cell / LOADS] = maxima[i];
   }
   barrier(CLK_LOCAL_MEM_FENCE);
-  float2 own = (float2)(LOWEST, 0.0f);
+  __local float4* const to = shared->shares + team * (WIDTH / 4) + lane * FOURS;
   UNROLL for (int r = 0; r < ROWS; ++r) {
-    float most = LOWEST, sum = 0.0f;
-    for (int i = 0; i < TEAMS; ++i) most = fmax(most, maxima_of[r * TEAMS + i]);
-    const float share = exp2(maxima_of[r * TEAMS + team] - most);
-    UNROLL for (int f = 0; f < FOURS; ++f)
-        shared->shares[((r * TEAMS + team) * WIDTH + lane * PIECE) / 4 + f] = blended[r][f] * share;
-    if (get_local_id(0) != r) continue;
-    for (int i = 0; i < KEYS; ++i) sum = fma(sums_of[r * KEYS + i], exp2(maxima_of[r * TEAMS + i / LOADS] - most), sum);
-    own = (float2)(most, sum);
+    float most = LOWEST;
+    for (int i = 0; i < TEAMS; ++i) most = fmax(most, shared->shrinks[r * TEAMS + i]);
+    const float share = exp2(shared->shrinks[r * TEAMS + team] - most);
+    UNROLL for (int f = 0; f < FOURS; ++f) to[r * TEAMS * (WIDTH / 4) + f] = blended[r][f] * share;
   }
-  return own;
+}
+
+// Returns a row's largest score, and the sum of its exponentials, from what MergeTeams left.
+float2 TotalOf(const int r, __local const Shared* shared) {
+  float most = LOWEST, sum = 0.0f;
+  for (int i = 0; i < TEAMS; ++i) most = fmax(most, shared->shrinks[r * TEAMS + i]);
+  for (int i = r * KEYS; i < (r + 1) * KEYS; ++i)
+    sum = fma(((__local const float*)shared->weights)[i], exp2(shared->shrinks[i / LOADS] - most), sum);
+  return (float2)(most, sum);
 }
 
 // Stores the rows that MergeTeams left: to `blends`, or where that is null to `output`. Returns whether all are finite.
@@ -251,15 +261,18 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void AttendFew(
   // A score of NaN or +∞ makes its sum so, and one of −∞ is below the score of a hidden cell.
   bool good = least >= LOWEST;
   UNROLL for (int i = 0; i < CELLS; ++i) good = good && isfinite(totals[i]);
-  const float2 own = MergeTeams(maxima, totals, blended, team, lane, &shared);
-  if (item < p->rows * shared.members && parts > 1) {
-    vstore2(own, shared.first + item, sums);
-    shared.factors[item] = 1.0f;
-  } else if (item < p->rows * shared.members) {
-    const long z = shared.origin.z + item % shared.members;
-    const RowEnd row = EndRow(p, sinks, head_mask, z, own.x, own.y);
-    if (lse) lse[z * p->rows + item / shared.members] = row.lse;
-    shared.factors[item] = row.factor;
+  MergeTeams(maxima, totals, blended, team, lane, &shared);
+  if (item < p->rows * shared.members) {
+    const float2 total = TotalOf(item, &shared);
+    if (parts > 1) {
+      vstore2(total, shared.first + item, sums);
+      shared.factors[item] = 1.0f;
+    } else {
+      const long z = shared.origin.z + item % shared.members;
+      const RowEnd row = EndRow(p, sinks, head_mask, z, total.x, total.y);
+      if (lse) lse[z * p->rows + item / shared.members] = row.lse;
+      shared.factors[item] = row.factor;
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   good = Store(p, &shared, parts > 1 ? blends : NULL, output) && good;
