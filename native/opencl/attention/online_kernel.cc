@@ -101,9 +101,9 @@ const Tunable& OnlineTunableOf(std::size_t work) {
 std::optional<OnlineTile> ChooseOnlineTile(const Session& session, Index width, Index rows) {
   const bool few = rows <= kFewRows;
   const std::size_t work = few ? 0 : width <= kOnlineWorks[1].width ? 1 : 2;
-  const std::size_t chosen = Choose(session, OnlineTunableOf(work)), fewest = FewTilesOf(kOnlineWorks[work]);
+  const std::size_t chosen = Choose(session, OnlineTunableOf(work)), few_tiles = FewTilesOf(kOnlineWorks[work]);
   const auto family = static_cast<std::size_t>(FamilyOf(session.device()));
-  const std::size_t first = chosen < fewest ? kPresets[work][family] : chosen - fewest;
+  const std::size_t first = chosen < few_tiles ? kPresets[work][family] : chosen - few_tiles;
   // When a tile does not suit, the next ones in the list are tried. Those for few rows are in the order of their rows,
   // and those for many rows never have more rows than the one before.
   const auto find = [&](std::size_t begin, Index least_rows, Index most_rows) -> std::optional<OnlineTile> {
