@@ -230,7 +230,8 @@ def device_section(device, records):
         f"## {device}", "",
         f"{every(records, lambda record: record['opencl'])}, driver {every(records, lambda record: record['driver'])}; "
         + (f"PyTorch {torch}" if torch else "no peer: PyTorch or CUDA is missing")
-        + f"; commit {every(records, lambda record: record['commit'])}; " + " to ".join(dict.fromkeys((dates[0], dates[-1])))
+        + f"; commit {every(records, lambda record: record['commit'])}, "
+        + every(records, lambda record: "tuned" if record["tuned"] else "not tuned") + "; " + " to ".join(dict.fromkeys((dates[0], dates[-1])))
         + ".", "",
         f"Measured limits of the device: {span(records, 'multiply_add_limit_gflops', 1e-3)} TFLOP/s of fp32 multiply-adds, "
         f"{span(records, 'copy_limit_gbps', 1)} GB/s of copying, read and written both counted.", "",
@@ -285,7 +286,7 @@ def about_of(options):
     """What all records of this run have in common."""
     device = find_device(options)
     return {"device": device["name"], "opencl": device["version"], "driver": device["driver"], "torch": peers.VERSION,
-            "commit": options.commit or commit_here(), "date": str(datetime.date.today())}
+            "commit": options.commit or commit_here(), "date": str(datetime.date.today()), "tuned": device["tuned"]}
 
 
 def run(*words, **variables):

@@ -264,7 +264,7 @@ TEST_CASE("OpenCL matrix units: products keep what they have rounded of B") {
   const auto solve = [&] {
     return product.Solve(session, [&](opencl::Product p) {
       p.b_rounded = &kept;
-      opencl::Multiply(session, p, opencl::WarpTiles()[4]);
+      opencl::Multiply(session, p, opencl::WarpTiles()[2]);
     });
   };
   const std::vector<float> first = solve();
@@ -279,7 +279,7 @@ TEST_CASE("OpenCL matrix units: products with weights of 16 bits") {
   Random random(23);
   RandomProduct product(random, 1, 40, 30, 50, /*b_columns=*/true, DType::kBF16);
   product.Check(Precision::kBf16, product.Solve(SessionOf(Precision::kBf16)));
-  const opencl::WarpTile& ring = opencl::WarpTiles()[4];
+  const opencl::WarpTile& ring = opencl::WarpTiles()[2];
   for (const Index k : {50, 52}) {  // with rows of 56 numbers there is nothing to round
     RandomProduct by_ring(random, 1, 40, 30, k, /*b_columns=*/true, DType::kBF16);
     by_ring.Check(Precision::kBf16, by_ring.Solve(SessionOf(Precision::kBf16), ring));
@@ -300,7 +300,7 @@ TEST_CASE("OpenCL matrix units: infinite, large and missing numbers are as in fp
     for (Index j = 0; j < 9; ++j) product.b(0, 0, j) = j % 2 == 0 ? 0.5f : -0.25f;
     product.b(1, 2, 5) = -INFINITY;
     product.Check(precision, product.Solve(SessionOf(precision)));
-    product.Check(precision, product.Solve(SessionOf(precision), opencl::WarpTiles()[4]));
+    product.Check(precision, product.Solve(SessionOf(precision), opencl::WarpTiles()[2]));
   }
 }
 

@@ -26,7 +26,7 @@ constexpr OnlineTile kTiles[] = {
 constexpr Index kFewRows = 16;
 
 /// More loads have more bytes on their way from the memory, and fewer leave registers for more work-items that wait.
-constexpr FewTile kFewTiles[] = {{128, 8}, {128, 4}, {256, 8}, {256, 4}, {64, 8}, {64, 4}};
+constexpr FewTile kFewTiles[] = {{256, 8}, {256, 4}, {128, 8}, {128, 4}, {64, 8}, {64, 4}};
 
 /// The tile that each family begins with at each of kOnlineWorks, by its index; at few rows GPUs begin with the first
 /// of kFewTiles, and have these for what it does not suit. NVIDIA has registers for 128 sums of an item. AMD's groups
