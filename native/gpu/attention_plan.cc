@@ -48,7 +48,8 @@ bool AttentionPlan::SuitsMatrixUnits() const {
   constexpr Index kFewRows = 4;
   constexpr float kLeastScale = 1e-20f;
   const float scale = (ChangesScores() ? 1.0f : std::abs(p_.scale)) / p_.normalizer.temperature;
-  return queries() > kFewRows && keys() <= std::numeric_limits<std::int32_t>::max() && scale >= kLeastScale && scale <= 1.0f / kLeastScale;
+  return queries() > kFewRows && keys() <= std::numeric_limits<std::int32_t>::max() && scale >= kLeastScale &&
+         scale <= 1.0f / kLeastScale;
 }
 
 /// The number of tensors of cells that a block has on the device: the cells, what multiplies the values, and all other

@@ -97,8 +97,8 @@ class Backend {
   virtual Transfers transfers() const { return {}; }
   /// The number of rows of a long computation that is best given to this backend at a time.
   virtual Index strip_rows() const { return 256; }
-  /// The number of floats of a map that is best computed at a time, when it is larger than what is asked for: as many as
-  /// stay in the cache, from which they are read again.
+  /// The number of floats of a map that is best computed at a time, when it is larger than what is asked for: as many
+  /// as stay in the cache, from which they are read again.
   virtual Index strip_floats() const { return Index{1} << 19; }
 
   /// Copies and reorders `weight` [out, in] (PyTorch's layout) and `bias`, which is [out] or empty. Throws kDtype
