@@ -21,13 +21,13 @@ struct FewTile {
 /// The parameters as text, which is the name of a candidate.
 std::string NameOf(const FewTile& tile);
 
-/// What a group of heads has: its rows, a width that holds those of its heads and its values, and the bytes of a number
-/// in memory.
+/// The rows of a group of heads, a width that holds those of its heads and its values, and the bytes of a number in
+/// memory.
 struct FewWork {
   Index rows, width, number;
 };
 
-/// What the kernel is built for.
+/// The sizes that the kernel is built for.
 struct FewShape {
   Index items, loads, rows, width;  ///< the last two are powers of two
   Index piece;                      ///< the numbers that a work-item reads at once; all rows are whole pieces

@@ -283,7 +283,7 @@ def commit_here():
 
 
 def about_of(options):
-    """What all records of this run have in common."""
+    """Returns what all records of this run have in common."""
     device = find_device(options)
     return {"device": device["name"], "opencl": device["version"], "driver": device["driver"], "torch": peers.VERSION,
             "commit": options.commit or commit_here(), "date": str(datetime.date.today()), "tuned": device["tuned"]}

@@ -20,7 +20,7 @@
 #define FOURS (PIECE / 4)
 #define CELLS ((ROWS * KEYS + ITEMS - 1) / ITEMS)  // of an item
 
-// What these functions are passed by reference stays in registers.
+// The arrays that are passed to these functions stay in registers.
 #ifdef UNROLLED
 #define INLINE static __attribute__((always_inline))
 #else

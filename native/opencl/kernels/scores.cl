@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels that keep no cells in memory share (online.cl, few.cl): how they read q, k and v, and the score of a
+// The kernels that keep no cells in memory share this (online.cl, few.cl): how they read q, k and v, and the score of a
 // cell. Build options: FLOATS, ALIGNED_FLOATS, HALVES or BFLOATS: what q, k and v are in memory; UNROLLED, for GPUs.
 
 // Arrays of a GPU's work-item stay in registers only when all indices into them are constants.
