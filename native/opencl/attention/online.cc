@@ -108,7 +108,11 @@ std::optional<gpu::FewShape> OnlinePass::FewShapeOf(const gpu::Problem& problem,
     return std::nullopt;
   const gpu::FewWork work{problem.rows * plan_.members(), choice_.shape.width,
                           reads_rounded() ? Index{sizeof(cl_ushort)} : Index{sizeof(float)}};
-  return gpu::ShapeOf(*choice_.few, session_.limits(), work, aligned);
+  constexpr Index kLeastItems = 64;
+  // Many rows take local memory: then a smaller work-group has room for them.
+  for (FewTile tile = *choice_.few; tile.items >= kLeastItems; tile.items /= 2)
+    if (const auto shape = gpu::ShapeOf(tile, session_.limits(), work, aligned)) return shape;
+  return std::nullopt;
 }
 
 /// Tiles have the queries of whole groups. Where these are too few to fill the device, several work-groups share the
