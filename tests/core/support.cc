@@ -87,6 +87,16 @@ double MaxNorm(std::span<const float> values) {
   return norm;
 }
 
+Dot DotOf(double start, const View<const float, 1>& x, const View<const float, 1>& y) {
+  Dot dot{start, std::abs(start)};
+  for (Index i = 0; i < x.shape[0]; ++i) {
+    const double term = double{x.data[i * x.strides[0]]} * double{y.data[i * y.strides[0]]};
+    dot.sum += term;
+    dot.norm += std::abs(term);
+  }
+  return dot;
+}
+
 void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected,
                 double tolerance) {
   REQUIRE_MESSAGE(got.size() == expected.size(), what);

@@ -41,6 +41,14 @@ std::vector<std::string> GoldenCases();
 /// The largest finite absolute value.
 double MaxNorm(std::span<const float> values);
 
+/// A sum of products in fp64, and that of their absolute values.
+struct Dot {
+  double sum, norm;
+};
+
+/// Σ x[i] · y[i] from `start` on. Tests without optimisation call it for the loops that would take them longest.
+Dot DotOf(double start, const View<const float, 1>& x, const View<const float, 1>& y);
+
 /// Checks that each element is within `tolerance` of the expected one. NaN equals NaN, and an infinity equals itself.
 /// Reports the worst element.
 void CheckClose(const std::string& what, std::span<const float> got, std::span<const float> expected, double tolerance);
