@@ -369,10 +369,35 @@ AttentionResults AllResults::views() const {
 
 namespace {
 
+/// Keys or values in fp64. To look them up one by one in a view of any type takes longer than all that is computed with
+/// them.
+class PlainRows {
+ public:
+  explicit PlainRows(const KeyValueView& view) : groups_(view.shape[1]), rows_(view.shape[2]), width_(view.shape[3]) {
+    for (Index b = 0; b < view.shape[0]; ++b)
+      for (Index g = 0; g < groups_; ++g)
+        for (Index s = 0; s < rows_; ++s)
+          for (Index i = 0; i < width_; ++i) values_.push_back(double{view(b, g, s, i)});
+  }
+
+  const double* at(Index b, Index g, Index s) const {
+    return values_.data() + ((b * groups_ + g) * rows_ + s) * width_;
+  }
+
+ private:
+  Index groups_, rows_, width_;
+  std::vector<double> values_;
+};
+
+/// The group of keys and values of a head.
+Index PlainGroup(const AttentionProblem& p, Index h) {
+  const Index heads = p.q.shape[1], groups = p.k.shape[1];
+  return p.gqa_order == GqaOrder::kBlock ? h * groups / heads : h % groups;
+}
+
 /// Computes one row of PlainAttention, except the mask of dropout, which comes from the backend.
-void PlainRow(const AttentionProblem& p, const AllResults& out, Index b, Index h, Index t) {
-  const Index heads = p.q.shape[1], groups = p.k.shape[1], keys = p.k.shape[2];
-  const Index g = p.gqa_order == GqaOrder::kBlock ? h * groups / heads : h % groups;
+void PlainRow(const AttentionProblem& p, const PlainRows& k, const AllResults& out, Index b, Index h, Index t) {
+  const Index keys = p.k.shape[2], g = PlainGroup(p, h);
   std::vector<double> visible;
   std::vector<Index> at;
   const auto put = [&](AllResults::Map map, Index s, double x) {
@@ -384,7 +409,8 @@ void PlainRow(const AttentionProblem& p, const AllResults& out, Index b, Index h
   double exponentials = 0.0;
   for (Index s = 0; s < keys; ++s) {
     double score = 0.0;
-    for (Index i = 0; i < p.q.shape[3]; ++i) score += double{query[i]} * double{p.k(b, g, s, i)};
+    const double* const key = k.at(b, g, s);
+    for (Index i = 0; i < p.q.shape[3]; ++i) score += double{query[i]} * key[i];
     put(AllResults::kScores, s, score);
     score = put(AllResults::kScaled, s, score * double{p.scale});
     if (p.softcap_order == SoftcapOrder::kBeforeBias) score = put(AllResults::kCapped, s, cap(score));
@@ -424,15 +450,19 @@ AllResults PlainAttention(const AttentionProblem& p) {
   // The engine decides which cells dropout keeps (its rate is tested elsewhere); what follows is computed here.
   AttentionResults kept;
   kept.dropout_mask = out.maps[AllResults::kDropoutMask].view<4>();
-  ReferenceBackend().Attention(p, kept);
+  if (p.dropout_p > 0.0) {
+    ReferenceBackend().Attention(p, kept);
+  } else {
+    std::fill_n(out.maps[AllResults::kDropoutMask].data(), out.maps[AllResults::kDropoutMask].size(), 1.0f);
+  }
+  const PlainRows k(p.k), v(p.v);
   std::fill_n(out.mean.data(), out.mean.size(), 0.0f);
   for (Index b = 0; b < batch; ++b)
     for (Index t = 0; t < queries; ++t) {
       std::vector<double> mean(static_cast<std::size_t>(keys), 0.0);
       for (Index h = 0; h < heads; ++h) {
-        PlainRow(p, out, b, h, t);
-        const Index groups = p.k.shape[1];
-        const Index g = p.gqa_order == GqaOrder::kBlock ? h * groups / heads : h % groups;
+        PlainRow(p, k, out, b, h, t);
+        const Index g = PlainGroup(p, h);
         const double factor = p.head_mask ? double{p.head_mask(b, h)} : 1.0;
         std::vector<double> sums(static_cast<std::size_t>(p.v.shape[3]), 0.0);
         for (Index s = 0; s < keys; ++s) {
@@ -441,8 +471,8 @@ AllResults PlainAttention(const AttentionProblem& p) {
           const bool keeps = kept.dropout_mask(b, h, t, s) != 0.0f;
           const double dropped = keeps && factor != 0.0 ? weight / (1.0 - p.dropout_p) * factor : 0.0;
           out.maps[AllResults::kDropped].view<4>()(b, h, t, s) = static_cast<float>(dropped);
-          for (std::size_t i = 0; i < sums.size(); ++i)
-            sums[i] += dropped * double{p.v(b, g, s, static_cast<Index>(i))};
+          const double* const value = v.at(b, g, s);
+          for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += dropped * value[i];
         }
         for (std::size_t i = 0; i < sums.size(); ++i)
           out.output.view<4>()(b, h, t, static_cast<Index>(i)) = static_cast<float>(sums[i]);
