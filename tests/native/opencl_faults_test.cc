@@ -21,6 +21,27 @@
 namespace headlens::testing {
 namespace {
 
+// GCC has a macro for AddressSanitizer, and Clang a feature.
+#if defined(__SANITIZE_ADDRESS__)
+#define HEADLENS_HAS_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HEADLENS_HAS_ADDRESS_SANITIZER
+#endif
+#endif
+
+#if defined(HEADLENS_HAS_ADDRESS_SANITIZER)
+constexpr int kRuns = 100;
+constexpr double kMostGrowth = 1e9;  // it keeps freed memory, and finds leaks by itself
+/// To open a device takes half a second: PoCL reads a file into memory that grows step by step, and each step is a
+/// copy.
+constexpr int kOpeningsEach = 8;
+#else
+constexpr int kRuns = 1000;
+constexpr double kMostGrowth = 4e6;
+constexpr int kOpeningsEach = 1;
+#endif
+
 using Numbers = std::vector<float>;
 
 /// A cache of programs for the test only, which is removed at the end. A device that is opened anew takes its programs
@@ -199,11 +220,11 @@ class Ready {
   int losses_ = 0;
 };
 
-/// Runs with a fault at the first, second, … call of that name until there are no more such calls, and once without a
-/// fault after each. `reports` is the call that must report the fault. Returns the number of runs that ended with an
-/// error.
-int FailEach(const std::string& call, FaultKind kind, const std::string& reports, const Numbers& expected,
-             Ready& ready) {
+/// Runs with a fault at the first, second, … call of that name until there are no more such calls, so that the last run
+/// is one without a fault. There is such a run after each fault too, or after the first and every `each`-th. `reports`
+/// is the call that must report the fault. Returns the number of runs that ended with an error.
+int FailEach(const std::string& call, FaultKind kind, const std::string& reports, const Numbers& expected, Ready& ready,
+             int each = 1) {
   const std::string held = HeldReferences();
   int failed = 0;
   for (int number = 1;; ++number) {
@@ -214,8 +235,10 @@ int FailEach(const std::string& call, FaultKind kind, const std::string& reports
       failed += Fails(reports, StatusOf(number), expected, [&] { return ready.Run(); });
       happened = fault.happened();
     }
-    const Numbers again = ready.RunAgain();
-    CHECK(again == expected);
+    if (kind != FaultKind::kOnce || (happened && (number - 1) % each == 0)) {
+      const Numbers again = ready.RunAgain();
+      CHECK(again == expected);
+    }
     CHECK(HeldReferences() == held);
     if (!happened) return failed;
   }
@@ -283,14 +306,17 @@ TEST_CASE("OpenCL: after a device that did not open or a program that did not bu
     const Numbers expected = ready.Run();
     CHECK(expected == Numbers{0.0f, 2.0f});
     for (const std::string& call : FallibleCalls()) {
+      // With and without a cache, a device is opened in the same way. To compile a program each time takes long.
+      if (!cached && call.find("Program") == std::string::npos && call.find("Kernel") == std::string::npos) continue;
       CAPTURE(call);
-      failed[call] += FailEach(call, FaultKind::kOnce, call, expected, ready);
+      failed[call] += FailEach(call, FaultKind::kOnce, call, expected, ready, kOpeningsEach);
     }
     for (const std::string call : {"clGetPlatformIDs", "clGetDeviceIDs", "clGetDeviceInfo", "clCreateContext",
                                    "clCreateCommandQueue", "clEnqueueWriteBuffer"}) {
       CAPTURE(call);
-      CHECK(failed[call] > 0);
+      CHECK((failed[call] > 0) == cached);
     }
+    CHECK(failed["clCreateKernel"] > 0);
     // A program in the cache is only tried.
     CHECK((failed["clBuildProgram"] > 0) == !cached);
     CHECK((failed["clCreateProgramWithSource"] > 0) == !cached);
@@ -378,23 +404,6 @@ double ResidentBytes() {
   statm >> pages >> resident;
   return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
-
-// GCC has a macro for AddressSanitizer, and Clang a feature.
-#if defined(__SANITIZE_ADDRESS__)
-#define HEADLENS_HAS_ADDRESS_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HEADLENS_HAS_ADDRESS_SANITIZER
-#endif
-#endif
-
-#if defined(HEADLENS_HAS_ADDRESS_SANITIZER)
-constexpr int kRuns = 100;
-constexpr double kMostGrowth = 1e9;  // it keeps freed memory, and finds leaks by itself
-#else
-constexpr int kRuns = 1000;
-constexpr double kMostGrowth = 4e6;
-#endif
 
 /// With `idle_memory` there may be different buffers after each run, but their number must not grow.
 void CheckLeaks(const Operation& operation, Index idle_memory) {

@@ -234,7 +234,7 @@ TEST_CASE("OpenCL matrix units: the errors of long sums do not add up") {
   // The numbers are positive, since matrix units cut sums off: each error makes them smaller.
   Random random(32);
   const auto make_positive = [](float& x) { x = std::abs(x) + 0.5f; };
-  constexpr Index kRows = 16, kDepth = 8192;
+  constexpr Index kRows = 16, kDepth = 4096;
   opencl::Session& session = SessionOf(Precision::kTf32x3);
   // The smallest tile with a ring, and the smallest without: an emulation computes whole tiles.
   const std::span<const opencl::WarpTile> tiles = opencl::WarpTiles();
