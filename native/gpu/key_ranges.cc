@@ -6,13 +6,20 @@
 namespace headlens::gpu {
 
 std::vector<std::int32_t> RowRanges(const AttentionPlan& plan, const QueryRange& rows) {
-  std::vector<std::int32_t> ranges;
-  ranges.reserve(static_cast<std::size_t>(plan.batch() * rows.count * 2));
-  for (Index b = 0; b < plan.batch(); ++b)
+  const Index each = rows.count * 2;
+  std::vector<std::int32_t> ranges(static_cast<std::size_t>(plan.batch() * each));
+  for (Index b = 0; b < plan.batch(); ++b) {
+    std::int32_t* to = ranges.data() + b * each;
+    if (b > 0 && !plan.masks().ranges_by_sequence()) {
+      std::copy_n(to - each, each, to);
+      continue;
+    }
     for (Index t = 0; t < rows.count; ++t) {
       const KeyRange range = plan.masks().Range(b, rows.first + t);
-      ranges.insert(ranges.end(), {static_cast<std::int32_t>(range.begin), static_cast<std::int32_t>(range.end)});
+      *to++ = static_cast<std::int32_t>(range.begin);
+      *to++ = static_cast<std::int32_t>(range.end);
     }
+  }
   return ranges;
 }
 
@@ -23,7 +30,12 @@ std::vector<std::int64_t> TileRanges(const AttentionPlan& plan, const Pass& pass
   Index last = -1;
   for (const Head& head : pass.heads) {
     if (head.b == last) continue;
+    const Index before = last;
     last = head.b;
+    if (before >= 0 && !plan.masks().ranges_by_sequence()) {
+      std::copy_n(ranges.data() + before * tiles * 4, tiles * 4, ranges.data() + head.b * tiles * 4);
+      continue;
+    }
     for (Index tile = 0; tile < tiles; ++tile) {
       const Index first = tile * tile_rows / members;
       const Index end = std::min(((tile + 1) * tile_rows - 1) / members + 1, rows.count);

@@ -38,6 +38,7 @@ struct MaskRule {
   /// The keys that a query may see: the rule hides every key outside this range. An exempting rule shows no key outside
   /// it. Null: there is no such range.
   KeyRange (*range)(const AttentionProblem& problem, Index b, Index t) = nullptr;
+  bool by_sequence = false;  ///< The range differs between the sequences of a batch.
   /// Marks the keys inside the range that the rule hides. An exempting rule marks those that it shows. Null: the rule
   /// hides none of them, and an exempting rule shows them all.
   void (*mark)(const AttentionProblem& problem, const RowIndex& row, RowMarks& marks) = nullptr;

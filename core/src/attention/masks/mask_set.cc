@@ -39,6 +39,7 @@ MaskSet::MaskSet(const AttentionProblem& problem, const MarkLoops& loops) : prob
   for (const MaskRule* rule : MaskRules()) {
     if (!rule->present(problem.mask)) continue;
     any_ = true;
+    ranges_by_sequence_ |= rule->range && rule->by_sequence;
     Group& group = groups_[static_cast<std::size_t>(rule->group)];
     (rule->exempts ? group.exempting : group.hiding).push_back(rule);
   }

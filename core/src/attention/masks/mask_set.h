@@ -25,6 +25,8 @@ class MaskSet {
   /// The keys outside of which everything is hidden from query t. Appended keys are not included.
   KeyRange Range(Index b, Index t) const;
 
+  /// Returns true when the Range of a query may differ between sequences.
+  bool ranges_by_sequence() const { return ranges_by_sequence_; }
   /// Returns true when there is any mask.
   bool any() const { return any_; }
   /// Returns true when a row can have hidden keys inside its Range.
@@ -43,7 +45,7 @@ class MaskSet {
   const AttentionProblem& problem_;
   const MarkLoops& loops_;
   std::array<Group, kMaskGroups> groups_;
-  bool any_ = false, has_marks_ = false;
+  bool any_ = false, has_marks_ = false, ranges_by_sequence_ = false;
   std::vector<std::uint8_t> hidden_, shown_;
 };
 

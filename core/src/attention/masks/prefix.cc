@@ -27,6 +27,7 @@ extern const MaskRule kPrefix = {
                              "`is_causal`, without which all of the prefix is seen anyway");
         },
     .range = [](const AttentionProblem& p, Index b, Index) { return KeyRange{0, p.mask.prefix_lens(b)}; },
+    .by_sequence = true,
 };
 
 }  // namespace headlens

@@ -22,6 +22,7 @@ extern const MaskRule kValidLens = {
           ExpectSizes("`valid_lens`", SizesOf(p.mask.valid_lens), {p.q.shape[0], p.q.shape[2]});
         },
     .range = [](const AttentionProblem& p, Index b, Index t) { return KeyRange{0, p.mask.valid_lens(b, t)}; },
+    .by_sequence = true,
 };
 
 }  // namespace headlens
