@@ -19,7 +19,7 @@ struct AttentionShape {
   bool few = false, capped = false;
 };
 
-/// Causal attention of many rows, or of a single one, on tensors that live on the device.
+/// Attention of many rows, or of a single one, on tensors that live on the device.
 class AttentionTrial {
  public:
   AttentionTrial(Session& session, const AttentionShape& shape, Index heads, Index queries, Index keys)
@@ -36,14 +36,13 @@ class AttentionTrial {
     problem_.k = OnDevice(1);
     problem_.v = OnDevice(2);
     problem_.scale = DefaultScale(width_);
-    problem_.mask.causal = queries > 1;
     if (shape.capped) problem_.softcap = 20.0f;
     results_.output = OnDevice(3);
   }
 
   double operations() const {
     const double cells = static_cast<double>(tensors_[0].shape()[1] * queries_ * keys_);
-    return (queries_ > 1 ? 2.0 : 4.0) * cells * static_cast<double>(width_);
+    return 4.0 * cells * static_cast<double>(width_);
   }
 
   void Launch(const AttentionKernel& kernel) const { RunAttention(session_, problem_, results_, kernel); }
