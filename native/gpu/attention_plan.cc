@@ -24,8 +24,10 @@ AttentionPlan::AttentionPlan(const AttentionProblem& problem, const AttentionRes
       r_(results),
       masks_(problem),
       has_biases_(!BiasTable(problem).empty()),
-      suits_online_(value_width() > 0 && NeedsNoCells(problem, results) &&
-                    (IsPlainWhereMasked(problem) || EveryRowSeesKeys())) {}
+      suits_online_(value_width() > 0 && NeedsNoCells(problem, results) && KnowsMaskedRows()) {}
+
+/// Returns true when rows without keys become 0, or there are none.
+bool AttentionPlan::KnowsMaskedRows() const { return IsPlainWhereMasked(p_) || EveryRowSeesKeys(); }
 
 /// When this is true no row is fully masked, and the rule for such rows does not matter.
 bool AttentionPlan::EveryRowSeesKeys() const {
@@ -40,6 +42,11 @@ bool AttentionPlan::EveryRowSeesKeys() const {
 
 bool AttentionPlan::NeedsOnlyRowRanges() const {
   return HidesOnlyRanges() && !ChangesScores() && keys() <= std::numeric_limits<std::int32_t>::max();
+}
+
+bool AttentionPlan::SuitsBlockSums() const {
+  return p_.normalizer.kind == NormalizerKind::kSoftmax && p_.dropout_p == 0.0 && p_.mask.appended_keys == 0 &&
+         NeedsOnlyRowRanges() && KnowsMaskedRows();
 }
 
 /// With few rows a GPU waits for its memory: there matrix units gain nothing, and keys that work-groups share do. And

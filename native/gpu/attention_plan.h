@@ -62,6 +62,8 @@ class AttentionPlan {
   bool HidesOnlyRanges() const { return !masks_.has_marks() && !p_.mask.additive; }
   /// Returns true when, beyond that, nothing else happens to scores, and 32 bits hold the ranges.
   bool NeedsOnlyRowRanges() const;
+  /// Returns true when weights are a softmax of such scores, and nothing else, as long as all numbers are finite.
+  bool SuitsBlockSums() const;
   /// Returns true when matrix units gain something, and can tell a hidden score from all others.
   bool SuitsMatrixUnits() const;
 
@@ -85,6 +87,7 @@ class AttentionPlan {
   }
 
  private:
+  bool KnowsMaskedRows() const;
   bool EveryRowSeesKeys() const;
   Index CellTensors() const;
   Index CellRowBytes() const;

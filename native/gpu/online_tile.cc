@@ -22,14 +22,15 @@ bool Divides(Index a, Index b) { return b % a == 0; }
 
 Index OnlineTile::key_slice(Index width) const {
   Index slice = keys;
-  while (slice > 4 && slice * width > depth_slice * (keys + kOnlinePadding)) slice /= 2;
+  while (slice > 4 && slice * width > stage()) slice /= 2;
   return slice;
 }
 
+Index OnlineTile::stage() const { return key_stages * depth_slice * (keys + kOnlinePadding); }
+
 Index OnlineTile::local_memory(Index width) const {
-  const Index stage = std::max(depth_slice * (keys + kOnlinePadding), key_slice(width) * width);
   const Index weights = std::max(key_slice(width), items_x) * (rows + kOnlinePadding);
-  return (width * rows + stage + weights + 2 * rows) * kFloat + kOnlineTileBytes;
+  return (width * rows + std::max(stage(), key_slice(width) * width) + weights + 2 * rows) * kFloat + kOnlineTileBytes;
 }
 
 bool OnlineTile::Suits(const GroupLimits& limits, Index width) const {
@@ -42,7 +43,8 @@ bool OnlineTile::Suits(const GroupLimits& limits, Index width) const {
 
 std::string NameOf(const OnlineTile& t) {
   return "rows " + std::to_string(t.rows) + " keys " + std::to_string(t.keys) + " items " + std::to_string(t.items_x) +
-         "x" + std::to_string(t.items_y) + " depth " + std::to_string(t.depth_slice) + (t.quads ? " quads" : "");
+         "x" + std::to_string(t.items_y) + " depth " + std::to_string(t.depth_slice) + (t.quads ? " quads" : "") +
+         (t.key_stages > 1 ? " stages " + std::to_string(t.key_stages) : "");
 }
 
 std::optional<Index> OnlineWidth(Index width) {

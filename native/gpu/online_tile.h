@@ -12,13 +12,17 @@
 namespace headlens::gpu {
 
 /// The rows and keys that a work-group takes at a time, and the rectangle of its work-items. With `quads` each item has
-/// four neighbouring columns at a time, as GPUs read local memory fastest.
+/// four neighbouring columns at a time, as GPUs read local memory fastest. Two key_stages have room for the slice of
+/// the keys' depth that comes beside the one that is multiplied.
 struct OnlineTile {
   Index rows, keys, items_x, items_y, depth_slice;
   bool quads;
+  Index key_stages = 1;
 
   Index items() const { return items_x * items_y; }
-  /// The number of rows of values in local memory at a time; at other times a slice of the keys' depth is there.
+  /// The floats that all slices of the keys' depth take in local memory.
+  Index stage() const;
+  /// The number of rows of values in local memory at a time; at other times slices of the keys' depth are there.
   Index key_slice(Index width) const;
   /// The bytes of local memory that it takes for heads and values that fit in `width`.
   Index local_memory(Index width) const;

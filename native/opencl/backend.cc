@@ -7,6 +7,7 @@
 
 #include "backends/parts.h"
 #include "opencl/attention/attention.h"
+#include "opencl/attention/pooled.h"
 #include "opencl/layers/layers.h"
 #include "opencl/opencl.h"
 
@@ -177,6 +178,12 @@ class OpenCl final : public Backend {
     CheckPool(x, pooling, y);
     if (y.shape[0] == 0) return;
     device_->Use([&](Session& session) { RunPool(session, x, pooling, y); });
+  }
+
+  bool PoolWeights(const AttentionProblem& problem, DeviceView<float, 2> pooled) const override {
+    bool done = false;
+    device_->Use([&](Session& session) { done = opencl::PoolWeights(session, problem, pooled); });
+    return done;
   }
 
  private:

@@ -153,6 +153,11 @@ class Backend {
     PoolKind kind = PoolKind::kMean;
   };
   virtual void Pool(DeviceView<const float, 2> x, const Pooling& pooling, DeviceView<float, 2> y) const;
+
+  /// Computes the mean weights of a problem of one batch and one head, without v, over equal blocks (BlockBegin) into
+  /// `pooled`, which has at most as many rows as there are queries and as many columns as keys. Returns false where
+  /// this backend has no faster way than to pool weights that it has computed; what is in `pooled` then means nothing.
+  virtual bool PoolWeights(const AttentionProblem& /*problem*/, DeviceView<float, 2> /*pooled*/) const { return false; }
 };
 
 /// Plain loops in fp64 that round to fp32 once, at the end of each kernel. Every other backend is tested against this

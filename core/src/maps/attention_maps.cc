@@ -265,6 +265,7 @@ void AttentionMaps::Pooled(Index b, Index h, const MapWindow& given, PoolKind ki
     throw Error(ErrorCode::kValue, {"weights of shape ", Shape{rows, window.columns()}, " cannot be pooled to ",
                                     Shape{blocks, pooled.shape[1]}});
   }
+  if (kind == PoolKind::kMean && window.columns() == keys() && backend_.PoolWeights(Part(head, window), pooled)) return;
   const Index most = StripRows(backend_, window.columns(), rows);
   const DeviceTensor strip = backend_.Allocate({most, window.columns()});
   const auto pool = [&](Index first, Index count, const Backend::Pooling& pooling, DeviceView<float, 2> to) {

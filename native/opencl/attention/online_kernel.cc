@@ -16,10 +16,11 @@ namespace {
 /// best, since their barriers cost nothing. With many rows, more registers for a work-item mean fewer reads of local
 /// memory. A CPU's compiler makes vectors of the columns of a work-item that is alone in its group.
 constexpr OnlineTile kTiles[] = {
-    {4, 64, 32, 1, 16, false},  {8, 64, 32, 1, 16, false}, {16, 64, 32, 1, 16, false}, {128, 64, 8, 16, 16, true},
-    {64, 128, 16, 8, 16, true}, {64, 64, 8, 8, 16, true},  {32, 64, 16, 8, 32, true},  {32, 64, 8, 8, 32, true},
-    {16, 64, 16, 4, 16, true},  {8, 32, 8, 2, 8, false},   {4, 64, 1, 1, 32, false},   {8, 64, 1, 1, 32, false},
-    {16, 64, 1, 1, 32, false},  {32, 64, 1, 1, 32, false}, {8, 32, 1, 1, 16, false},   {4, 8, 1, 1, 8, false},
+    {4, 64, 32, 1, 16, false},    {8, 64, 32, 1, 16, false},   {16, 64, 32, 1, 16, false}, {128, 64, 8, 16, 16, true},
+    {128, 64, 8, 16, 8, true, 2}, {64, 64, 16, 8, 8, true, 2}, {64, 64, 16, 8, 16, true},  {64, 64, 8, 8, 16, true},
+    {32, 64, 16, 8, 32, true},    {32, 64, 8, 8, 32, true},    {16, 64, 16, 4, 16, true},  {8, 32, 8, 2, 8, false},
+    {4, 64, 1, 1, 32, false},     {8, 64, 1, 1, 32, false},    {16, 64, 1, 1, 32, false},  {32, 64, 1, 1, 32, false},
+    {8, 32, 1, 1, 16, false},     {4, 8, 1, 1, 8, false},
 };
 
 /// The most rows that a group may have to be computed by the tiles for few rows.
@@ -34,9 +35,9 @@ constexpr FewTile kFewTiles[] = {{256, 8}, {256, 4}, {128, 8}, {128, 4}, {64, 8}
 /// little of either.
 constexpr std::size_t kPresets[][kFamilies] = {
     // NVIDIA, AMD, Intel, Apple, mobile, CPU, others
-    {0, 0, 0, 0, 9, 10, 0},  // few rows
-    {3, 6, 8, 7, 9, 13, 7},  // many, of widths up to 64
-    {4, 6, 8, 7, 9, 13, 7},  // up to 128, and beyond
+    {0, 0, 0, 0, 11, 12, 0},   // few rows
+    {3, 8, 10, 9, 11, 15, 9},  // many, of widths up to 64
+    {5, 8, 10, 9, 11, 15, 9},  // up to 128, and beyond
 };
 static_assert(std::size(kPresets) == std::size(kOnlineWorks));
 static_assert(std::all_of(std::begin(kPresets), std::end(kPresets), [](const auto& presets) {
@@ -141,7 +142,8 @@ std::string OnlineOptions(const Session& session, const OnlineShape& shape, cons
          (inputs.row_ranges ? "-D ROW_RANGES " : "") + (inputs.rounded ? HalvesOption(session.precision()) : floats) +
          Define("WIDTH", width) + Define("TILE_ROWS", tile.rows) + Define("TILE_KEYS", tile.keys) +
          Define("ITEMS_X", tile.items_x) + Define("ITEMS_Y", tile.items_y) + Define("DEPTH_SLICE", tile.depth_slice) +
-         Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads);
+         Define("KEY_SLICE", tile.key_slice(width)) + Define("QUADS", tile.quads) +
+         Define("KEY_STAGES", tile.key_stages);
 }
 
 std::string FewOptions(const Session& session, const gpu::FewShape& shape, const OnlineInputs& inputs) {

@@ -295,9 +295,9 @@ INLINE void Accumulate(Sums* sums, const int stride, const Left* left, const int
 #endif
 }
 
-// Adds as Accumulate does, and again and again. Matrix units cut off what does not fit into their sums, so that the errors
-// of long sums add up (Ootomo & Yokota 2022, "Recovering single precision accuracy from Tensor Cores"). Where these
-// would be larger than those of the numbers, the sum of each call is therefore added to the others with rounding.
+// Adds as Accumulate does, and again and again. Matrix units cut off what does not fit into their sums, so that the
+// errors of long sums add up (Ootomo & Yokota 2022, "Recovering single precision accuracy from Tensor Cores"). Where
+// these would be larger than those of the numbers, the sum of each call is therefore added to the others with rounding.
 INLINE void AddProducts(Sums* sums, const int stride, const Left* left, const int lefts, const Right* right,
                         const int rights, __local uint* exchange) {
 #ifdef TF32X3

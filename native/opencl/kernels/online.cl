@@ -4,32 +4,14 @@
 // read once; where there are few rows, work-groups share the keys (Dao et al. 2023, "Flash-Decoding") and merge.cl puts
 // together what they found.
 //
-// Build options: WIDTH, which holds the head width and the values' width; TILE_ROWS and TILE_KEYS; ITEMS_X and ITEMS_Y,
-// the work-items' square; QUADS, whether a work-item has four neighbouring columns at a time or one; DEPTH_SLICE and
-// KEY_SLICE, how much of the keys' and of the values' tile is in local memory at a time; ROW_RANGES, where masks leave a
-// range of keys to each row and nothing else changes scores; those of scores.cl: only rows of FLOATS may have other than
-// whole fours, or begin anywhere.
+// Build options: those of score_tile.cl, whose WIDTH holds the values' width, too; KEY_SLICE, how much of the values'
+// tile is in local memory at a time; KEY_STAGES, 1 or 2, how many slices of the keys' depth are there at other times;
+// ROW_RANGES, where masks leave a range of keys to each row and nothing else changes scores.
 
-#define ITEMS (ITEMS_X * ITEMS_Y)
-#define WORK_ROWS (TILE_ROWS / ITEMS_Y)  // a multiple of four
-#define WORK_KEYS (TILE_KEYS / ITEMS_X)
 #define WORK_COLUMNS (WIDTH / ITEMS_X)
-#define KEY_STRIDE (TILE_KEYS + kOnlinePadding)  // longer rows, so that a column is not all in one memory bank
-#define ROW_STRIDE (TILE_ROWS + kOnlinePadding)
-#define STAGE_KEYS (DEPTH_SLICE * KEY_STRIDE)
 #define STAGE_VALUES (KEY_SLICE * WIDTH)
-#define STAGE (STAGE_KEYS > STAGE_VALUES ? STAGE_KEYS : STAGE_VALUES)
+#define STAGE (KEY_STAGES * STAGE_KEYS > STAGE_VALUES ? KEY_STAGES * STAGE_KEYS : STAGE_VALUES)
 #define WEIGHT_SLICE (KEY_SLICE > ITEMS_X ? KEY_SLICE : ITEMS_X)  // of as many keys are weights in local memory
-
-#if QUADS
-#define COLUMNS 4
-typedef float4 Columns;
-#define READ_COLUMNS(to, from) vstore4(from, 0, to)
-#else
-#define COLUMNS 1
-typedef float Columns;
-#define READ_COLUMNS(to, from) *(to) = from
-#endif
 
 // The part of the problem that a tile is of. It is kept in local memory, so that what is seldom needed takes no
 // registers.
@@ -40,75 +22,21 @@ typedef struct {
   long k_row, v_row;  // from one row of k and of v to the next
   long part_rows;     // where the first row is among those of all parts
   int first_member;   // of the first row: rows count through the members of a query first
+  int rises;          // not 0 where some row has a score that must count as its largest
 } Tile;
 typedef char TileFitsItsBytes[sizeof(Tile) <= kOnlineTileBytes ? 1 : -1];  // no such array is there where it does not
 
-// These give row i and column j of the tile that a work-item computes. Neighbouring work-items read neighbours in
-// memory.
+// The query and the member that row r of the tile is of.
 #define QUERY(r) (tile.first_query + (tile.first_member + (r)) / members)
 #define MEMBER(r) ((tile.first_member + (r)) % members)
-#define ROW(i) (((i) / 4 * ITEMS_Y + y) * 4 + (i) % 4)
-#define COLUMN(j) (COLUMN_OF_FIRST(j) + x * COLUMNS)
-#define COLUMN_OF_FIRST(j) ((j) / COLUMNS * ITEMS_X * COLUMNS + (j) % COLUMNS)
-// The weights of the tile's keys lie in an order in which each store of a work-group is to neighbours.
-#define SLOT(j) ((j) * ITEMS_X + x)
-#define KEY_OF(slot) \
-  (((slot) / (ITEMS_X * COLUMNS) * ITEMS_X + (slot) % ITEMS_X) * COLUMNS + (slot) / ITEMS_X % COLUMNS)
-// Loops over all j whose slots are in the slice of weights that begins with `slot`.
-#if ITEMS > 1
-#define EACH_OF_SLICE(j, slot) \
-  UNROLL for (int j = 0; j < WORK_KEYS; ++j) if (SLOT(j) / WEIGHT_SLICE == (slot) / WEIGHT_SLICE)
-#else
-#define EACH_OF_SLICE(j, slot) for (int j = (slot); j < (slot) + WEIGHT_SLICE; ++j)
-#endif
 
-// Reads four elements from p on, and 0 for those that are not among the next `count`.
-Raw Read(__global const Element* p, const int count) {
-#if !defined(FLOATS)
-  return count > 0 ? RAW(p) : (Raw)0;  // rows are whole fours
-#else
-  if (count >= 4) return vload4(0, p);
-  float4 values = 0.0f;
-  if (count > 0) values.x = p[0];
-  if (count > 1) values.y = p[1];
-  if (count > 2) values.z = p[2];
-  return values;
-#endif
-}
-
-// KEY_READS and VALUE_READS are the fours that each item brings to a slice in local memory. The n-th of them belongs to
-// key READ_KEY, and begins at READ_DEPTH in the depth. The slice has `count` keys, the first of which is at k or v; all
-// others are 0.
-#define KEY_READS (TILE_KEYS * DEPTH_SLICE / 4 / ITEMS)
+// VALUE_READS are the fours that each item brings to a slice of values in local memory. The first key's are at v.
 #define VALUE_READS (KEY_SLICE * WIDTH / 4 / ITEMS)
-#define AT(n) ((n) * ITEMS + item)
-#define READ_KEY(n) (AT(n) / 2 % TILE_KEYS)
-#define READ_DEPTH(n) ((AT(n) / 2 / TILE_KEYS * 2 + AT(n) % 2) * 4)
-
-Raw ReadKey(const Problem* p, __global const Element* k, const long row, const int count, const int depth, const int n,
-            const int item) {
-  const int s = READ_KEY(n), d = depth + READ_DEPTH(n);
-  return Read(k + s * row + d, s < count ? (int)p->width - d : 0);
-}
 
 Raw ReadValue(const Problem* p, __global const Element* v, const long row, const int count, const int slot, const int n,
               const int item) {
   const int s = KEY_OF(slot + AT(n) / (WIDTH / 4)), d = AT(n) % (WIDTH / 4) * 4;
   return Read(v + s * row + d, s < count ? (int)p->value_width - d : 0);
-}
-
-// A GPU reads the next slice while it computes with one; a CPU has nothing to gain from that.
-#if ITEMS > 1
-#define READ_AHEAD(reads, read) UNROLL for (int n = 0; n < reads; ++n) next[n] = read
-#define WAS_READ(read) next[n]
-#else
-#define READ_AHEAD(reads, read)
-#define WAS_READ(read) read
-#endif
-
-// Stores four values one below the other.
-void StoreDown(const float4 values, __local float* to, const int stride) {
-  to[0] = values.x, to[stride] = values.y, to[2 * stride] = values.z, to[3 * stride] = values.w;
 }
 
 // Computes output, and lse [heads, rows], of q, k and v, which are where the problem says. `ranges` [B, tiles, 4] are
@@ -124,8 +52,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
     __global const int* row_ranges, const long groups, const long tiles, const long parts, const float factor,
     __global float* output, __global float* lse, __global float* sums, __global float* blends, __global uint* unusual) {
   const Problem* p = &problem;
-  __local float4 q_tile[WIDTH * TILE_ROWS / 4];           // [WIDTH, TILE_ROWS]
-  __local float4 stage[STAGE / 4];                        // keys [DEPTH_SLICE, KEY_STRIDE] or values [KEY_SLICE, WIDTH]
+  __local float4 q_tile[WIDTH * TILE_ROWS / 4];  // [WIDTH, TILE_ROWS]
+  __local float4 stage[STAGE / 4];  // keys [KEY_STAGES, DEPTH_SLICE, KEY_STRIDE] or values [KEY_SLICE, WIDTH]
   __local float4 weights[WEIGHT_SLICE * ROW_STRIDE / 4];  // [slots, ROW_STRIDE]
   __local float4 maxima[TILE_ROWS / 4], totals[TILE_ROWS / 4];
   __local Tile tile;
@@ -150,6 +78,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
     tile.first_query = first / members;
     tile.first_member = (int)(first % members);
     tile.part_rows = (group * parts + part) * p->rows * members + first;
+    tile.rises = false;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   k += Begin(p->k, p->heads, head) + begin * p->k.row;
@@ -179,10 +108,12 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
     float scores[WORK_ROWS][WORK_KEYS];
     UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] = 0.0f;
     for (int depth = 0; depth < width; depth += DEPTH_SLICE) {
-      barrier(CLK_LOCAL_MEM_FENCE);
+      // With two stages, one is filled while some items may still read the other.
+      if (KEY_STAGES == 1 || depth == 0) barrier(CLK_LOCAL_MEM_FENCE);
+      __local float* const keys = (__local float*)stage + depth / DEPTH_SLICE % KEY_STAGES * STAGE_KEYS;
       UNROLL for (int n = 0; n < KEY_READS; ++n) {
         const Raw values = WAS_READ(ReadKey(p, k, tile.k_row, count, depth, n, item));
-        StoreDown(FOUR(values), (__local float*)stage + READ_DEPTH(n) * KEY_STRIDE + READ_KEY(n), KEY_STRIDE);
+        StoreDown(FOUR(values), keys + READ_DEPTH(n) * KEY_STRIDE + READ_KEY(n), KEY_STRIDE);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
       if (depth + DEPTH_SLICE < width) {
@@ -190,15 +121,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
       } else {
         READ_AHEAD(VALUE_READS, ReadValue(p, v, tile.v_row, count, 0, n, item));
       }
-      UNROLL_SOME for (int d = 0; d < DEPTH_SLICE; ++d) {
-        float left[WORK_ROWS], right[WORK_KEYS];
-        UNROLL for (int i = 0; i < WORK_ROWS / 4; ++i)
-            vstore4(q_tile[(depth + d) * (TILE_ROWS / 4) + i * ITEMS_Y + y], i, left);
-        UNROLL for (int j = 0; j < WORK_KEYS; j += COLUMNS)
-            READ_COLUMNS(right + j, columns[(d * KEY_STRIDE + COLUMN(j)) / COLUMNS]);
-        UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] =
-            fma(left[i], right[j], scores[i][j]);
-      }
+      AddSlice(q_tile, (__local const Columns*)keys, depth, x, y, scores);
     }
     if (tile.ranges[2] <= key && key + TILE_KEYS <= tile.ranges[3] && count == TILE_KEYS) {
       UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] *= factor;
@@ -207,11 +130,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
       UNROLL for (int i = 0; i < WORK_ROWS; ++i) {
         const long t = QUERY(ROW(i));
         __global const int* const seen = row_ranges + (tile.origin.b * p->rows + min(t, p->rows - 1)) * 2;
-        // As the first item of a row counts columns: so these are constants.
-        const int first = (int)clamp(seen[0] - key, 0L, (long)TILE_KEYS) - x * COLUMNS;
-        const int last = (t < p->rows ? (int)clamp(seen[1] - key, 0L, (long)TILE_KEYS) : 0) - x * COLUMNS;
-        UNROLL for (int j = 0; j < WORK_KEYS; ++j) scores[i][j] =
-            COLUMN_OF_FIRST(j) >= first && COLUMN_OF_FIRST(j) < last ? scores[i][j] * factor : LOWEST;
+        ScoreRange(i, seen[0] - key, t < p->rows ? seen[1] - key : 0, factor, x, scores);
       }
 #else
       // Scores go by way of local memory, so that the code for a cell is there once.
@@ -233,41 +152,29 @@ __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendO
       }
 #endif
     }
-    UNROLL for (int i = 0; i < WORK_ROWS; i += 4) {
-      float most[4];
-      UNROLL for (int c = 0; c < 4; ++c) {
-        most[c] = LOWEST;
-        UNROLL for (int j = 0; j < WORK_KEYS; ++j) {
-          most[c] = fmax(most[c], scores[i + c][j]);
-          least = fmin(least, scores[i + c][j]);
+    FindLargest(scores, maxima, x, y, weights, &tile.rises, &least);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tile.rises) {
+      for (int r = item; r < TILE_ROWS; r += ITEMS) {
+        const float before = ((__local float*)maxima)[r];
+        float most = before;
+        for (int i = 0; i < ITEMS_X; ++i) most = fmax(most, found[i * ROW_STRIDE + r]);
+        ((__local float*)maxima)[r] = most;
+        ((__local float*)totals)[r] = exp2(before - most);
+      }
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (item == 0) tile.rises = false;
+      UNROLL for (int i = 0; i < WORK_ROWS; i += 4) {
+        float shrink[4];
+        vstore4(totals[ROW(i) / 4], 0, shrink);
+        UNROLL for (int c = 0; c < 4; ++c) {
+          sum[i + c] *= shrink[c];
+          UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i + c][j] *= shrink[c];
         }
       }
-      weights[(x * ROW_STRIDE + ROW(i)) / 4] = vload4(0, most);
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int r = item; r < TILE_ROWS; r += ITEMS) {
-      const float before = ((__local float*)maxima)[r];
-      float most = before;
-      for (int i = 0; i < ITEMS_X; ++i) most = fmax(most, found[i * ROW_STRIDE + r]);
-      ((__local float*)maxima)[r] = most;
-      ((__local float*)totals)[r] = exp2(before - most);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLL for (int i = 0; i < WORK_ROWS; i += 4) {
-      float most[4], shrink[4];
-      vstore4(maxima[ROW(i) / 4], 0, most);
-      vstore4(totals[ROW(i) / 4], 0, shrink);
-      UNROLL for (int c = 0; c < 4; ++c) {
-        // Of a row that sees nothing yet, all exponents must be far below 0.
-        const float origin = most[c] == LOWEST ? 0.0f : most[c];
-        sum[i + c] *= shrink[c];
-        UNROLL for (int j = 0; j < WORK_KEYS; ++j) {
-          scores[i + c][j] = exp2(scores[i + c][j] - origin);
-          sum[i + c] += scores[i + c][j];
-        }
-        UNROLL for (int j = 0; j < WORK_COLUMNS; ++j) blended[i + c][j] *= shrink[c];
-      }
-    }
+    MakeExponentials(maxima, y, scores);
+    UNROLL for (int i = 0; i < WORK_ROWS; ++i) UNROLL for (int j = 0; j < WORK_KEYS; ++j) sum[i] += scores[i][j];
     k += TILE_KEYS * tile.k_row;
     UNROLL for (int slot = 0; slot < TILE_KEYS; slot += KEY_SLICE) {
       barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Computes on matrix units what AttendOnline in online.cl computes. Each warp keeps whole rows of scores and of the
 // output in its registers, so that only keys and values go through local memory (Dao 2023): there are two tiles of
-// each, one that is multiplied and one that is on its way. Build options: those of mma.cl; WIDTH, a multiple of 32 that holds the head width and the
-// values' width; WARPS of a work-group; LEFTS, how many times 16 rows a warp has; TILE_KEYS, a multiple of 16;
-// ALIGNED, when all rows of k and v begin at multiples of 16 bytes; ROW_RANGES, when masks leave a range of keys to each
-// row; CHANGES_SCORES, when there is a soft cap, or a bias
-// or an additive mask: each score then takes many more instructions, and registers.
+// each, one that is multiplied and one that is on its way. Build options: those of mma.cl; WIDTH, a multiple of 32 that
+// holds the head width and the values' width; WARPS of a work-group; LEFTS, how many times 16 rows a warp has;
+// TILE_KEYS, a multiple of 16; ALIGNED, when all rows of k and v begin at multiples of 16 bytes; ROW_RANGES, when masks
+// leave a range of keys to each row; CHANGES_SCORES, when there is a soft cap, or a bias or an additive mask: each
+// score then takes many more instructions, and registers.
 
 #define ITEMS (WARPS * WARP)
 #define WARP_ROWS (LEFTS * 16)

@@ -96,6 +96,11 @@ float AddBiases(const Problem* p, const Inputs* in, const Row* row, const long s
 
 #define LOWEST (-FLT_MAX)  // a masked score: smaller than all others, and still a number
 
+// Kernels that go through a row's scores (to base 2) once measure exponentials from the largest one that they know of.
+// When a larger one comes, all sums so far must shrink, which takes time: so it only counts once it is larger by this.
+// No sum can overflow before: its exponentials are at most 2^MOST_RISE.
+#define MOST_RISE 8.0f
+
 // The factor of a row's weights, and its ln Σ exp.
 typedef struct {
   float factor, lse;

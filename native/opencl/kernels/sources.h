@@ -9,8 +9,8 @@
 namespace headlens::opencl {
 
 extern const Source kMatrixSource, kVectorsSource, kPartsSource, kWeightsSource, kLayersSource, kRowsSource,
-    kOnlineSource, kFewSource, kMergeSource, kRoundSource, kLimitsSource, kMmaProbeSource, kMatrixMmaSource,
-    kMatrixRingSource, kOnlineMmaSource;
+    kOnlineSource, kPooledSource, kFewSource, kMergeSource, kRoundSource, kLimitsSource, kMmaProbeSource,
+    kMatrixMmaSource, kMatrixRingSource, kOnlineMmaSource;
 
 }  // namespace headlens::opencl
 
