@@ -253,6 +253,17 @@ TEST_CASE("OpenCL: the fastest kernel wins, unless it fails, is wrong, or does n
           [&] { Race(Opened(), ContestOf(one, launch, [] { return false; }), [](const auto&) {}); });
 }
 
+TEST_CASE("OpenCL: a kernel that is hardly faster does not take the place of the one that a device begins with") {
+  const auto launch = [](std::size_t i) {
+    std::this_thread::sleep_for(std::chrono::microseconds(i == 0 ? 40000 : 39700));
+  };
+  opencl::Tunable game = Game({"begins", "too large", "hardly faster"});
+  game.preset = [](opencl::Family) { return std::size_t{0}; };
+  const opencl::TuningResult result = Race(Opened(), ContestOf(game, launch, [] { return true; }), [](const auto&) {});
+  CHECK(result.chosen == "begins");
+  CHECK(result.gflops == result.untuned_gflops);
+}
+
 TEST_CASE("OpenCL: what was tuned is kept for the device, and nothing else is believed") {
   const TemporaryCache cache;
   const opencl::DeviceInfo device = opencl::FindDevice("");

@@ -10,6 +10,8 @@ namespace headlens::opencl {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+/// The kernel of an untuned device stays unless another takes less than this share of its time: one race is no surer.
+constexpr double kClearly = 0.97;
 
 /// The median of several samples, each long enough to be told from what a launch itself costs. One sample is enough for
 /// a candidate that is far from the best, or that takes so long that noise does not count.
@@ -53,17 +55,19 @@ TuningResult Race(Session& session, const Contest& contest, const std::function<
   const Trial trial = contest.trial(session);
   const std::size_t preset = Preset(session, tunable), count = tunable.candidates.size();
   const auto gflops = [&](double seconds) { return trial.operations / seconds * 1e-9; };
-  double best = kNever;
+  double best = kNever, untuned = kNever;
   TuningResult result{tunable.name, "", 0.0, 0.0};
   for (std::size_t i = 0; i < count; ++i) {
     if (!tunable.fits(session, i)) continue;
     progress({tunable.name, tunable.candidates[i], i + 1, count, gflops(best)});
     const double seconds = Try(session, trial, i, best);
-    if (i == preset) result.untuned_gflops = gflops(seconds);
+    if (i == preset) untuned = seconds;
     if (seconds >= best) continue;
     best = seconds;
     result.chosen = tunable.candidates[i], result.gflops = gflops(seconds);
   }
+  result.untuned_gflops = gflops(untuned);
+  if (best > kClearly * untuned) result.chosen = tunable.candidates[preset], result.gflops = result.untuned_gflops;
   if (best == kNever)
     throw Error(ErrorCode::kUnsupported, "OpenCL: " + session.device().name + " runs no kernel of " + tunable.name);
   return result;

@@ -27,7 +27,8 @@ struct Contest {
 /// The seconds that one launch takes when `times` of them follow each other.
 double SecondsOf(Session& session, const std::function<void()>& launch, int times);
 
-/// Times the candidates that fit. One that fails or is wrong here loses; throws Error kUnsupported when all do.
+/// Times the candidates that fit. One that fails or is wrong here loses; throws Error kUnsupported when all do. The one
+/// that the device begins with loses only to one that is clearly faster.
 TuningResult Race(Session& session, const Contest& contest, const std::function<void(const TuningStep&)>& progress);
 
 }  // namespace headlens::opencl
