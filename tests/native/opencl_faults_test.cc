@@ -429,12 +429,17 @@ void CheckLeaks(const Operation& operation, Index idle_memory) {
   ready.RunAgain();
   const std::string held = HeldReferences();
   const long most_held = most;
-  const double before = ResidentBytes();
-  CHECK(before > 0.0);
-  CHECK(run_often(kRuns));
-  ready.RunAgain();
+  double growth = kMostGrowth;
+  // A leak grows each time; the caches of a GPU's driver come to an end.
+  for (int round = 0; round < 3 && growth >= kMostGrowth; ++round) {
+    const double before = ResidentBytes();
+    CHECK(before > 0.0);
+    CHECK(run_often(kRuns));
+    ready.RunAgain();
+    growth = ResidentBytes() - before;
+  }
   CHECK(failed > kRuns / 100);
-  CHECK(ResidentBytes() - before < kMostGrowth);
+  CHECK(growth < kMostGrowth);
   CHECK(most <= most_held);
   if (idle_memory == 0) CHECK(HeldReferences() == held);
 }
