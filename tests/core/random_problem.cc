@@ -85,6 +85,15 @@ RandomProblem PlainProblem(Random& random, const ProblemSizes& n) {
   return r;
 }
 
+RandomProblem RisingProblem(Random& random, Index queries, Index keys, Index tile, float step) {
+  constexpr Index kWidth = 12;
+  RandomProblem r = PlainProblem(random, {1, 1, 1, queries, keys, kWidth, kWidth});
+  for (Index t = 0; t < queries; ++t) r.q.values()[static_cast<std::size_t>(t * kWidth)] = 1.0f / r.problem.scale;
+  for (Index s = 0; s < keys; ++s)
+    r.k.values()[static_cast<std::size_t>(s * kWidth)] = step * static_cast<float>(s / tile);
+  return r;
+}
+
 void DrawNeighborhood(Random& random, Index places, Mask& mask) {
   mask.grid_columns = 1 + random.Below(std::min<Index>(places, 7));
   mask.grid_rows = 1 + random.Below(places / mask.grid_columns);

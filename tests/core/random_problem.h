@@ -43,6 +43,9 @@ ProblemSizes DrawSizes(Random& random);
 /// Inputs of these sizes without options. Heads lie next to each other in rows, as after a projection.
 RandomProblem PlainProblem(Random& random, const ProblemSizes& sizes);
 
+/// A problem of one head, all of whose scores are larger by `step` for every `tile` keys.
+RandomProblem RisingProblem(Random& random, Index queries, Index keys, Index tile, float step);
+
 /// Adds some of the masks, including those that count positions when `positional`.
 void DrawMasks(Random& random, RandomProblem& r, bool positional);
 void DrawBiases(Random& random, RandomProblem& r);

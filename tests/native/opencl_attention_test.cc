@@ -100,6 +100,18 @@ TEST_CASE("OpenCL: attention by every tile, of lengths around it") {
   }
 }
 
+TEST_CASE("OpenCL: attention whose scores rise from tile to tile, by little and by much") {
+  Random random(27);
+  for (const OnlineTile& tile : opencl::OnlineTiles())
+    for (const float step : {3.0f, 20.0f}) {
+      CAPTURE(tile.rows);
+      CAPTURE(tile.items_x);
+      CAPTURE(step);
+      if (!tile.Suits(Opened().limits(), 32)) continue;
+      CheckTile(Opened(), RisingProblem(random, tile.rows + 1, 4 * tile.keys, tile.keys, step), tile);
+    }
+}
+
 TEST_CASE("OpenCL: attention for heads and values of any width") {
   Random random(22);
   bool changes_scores = false;

@@ -90,6 +90,16 @@ TEST_CASE("OpenCL: attention pooled by work-groups that share the keys, in strip
   }
 }
 
+TEST_CASE("OpenCL: attention pooled whose scores rise from tile to tile, by little and by much") {
+  Random random(45);
+  for (const OnlineTile& tile : kTiles)
+    for (const float step : {3.0f, 20.0f}) {
+      CAPTURE(step);
+      const RandomProblem r = RisingProblem(random, tile.rows + 1, 4 * tile.keys, tile.keys, step);
+      for (const Index columns : {2, 3}) CheckPooled(Opened(), r, {5, columns}, tile);  // blocks of more than a tile
+    }
+}
+
 TEST_CASE("OpenCL kernels: attention pooled while its scores are made, by fours of keys and one by one") {
   Random random(44);
   const KeptMemory kept;  // memory is never used twice
