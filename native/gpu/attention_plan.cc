@@ -45,8 +45,8 @@ bool AttentionPlan::NeedsOnlyRowRanges() const {
 }
 
 bool AttentionPlan::SuitsBlockSums() const {
-  return p_.normalizer.kind == NormalizerKind::kSoftmax && p_.dropout_p == 0.0 && p_.mask.appended_keys == 0 &&
-         NeedsOnlyRowRanges() && KnowsMaskedRows();
+  return p_.normalizer.kind == NormalizerKind::kSoftmax && p_.dropout_p == 0.0 && !p_.head_mask &&
+         p_.mask.appended_keys == 0 && NeedsOnlyRowRanges() && KnowsMaskedRows();
 }
 
 /// With few rows a GPU waits for its memory: there matrix units gain nothing, and keys that work-groups share do. And

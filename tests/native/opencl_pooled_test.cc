@@ -122,6 +122,10 @@ TEST_CASE("OpenCL: attention is not pooled without cells where it needs them") {
   r.problem.softcap = 2.0f;
   CHECK_FALSE(pools(r));
   r.problem.softcap = 0.0f;
+  r.head_mask = random.NormalTensor({1, 1});
+  r.problem.head_mask = r.head_mask.view<2>();
+  CHECK_FALSE(pools(r));
+  r.problem.head_mask = {};
   for (const float number : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     r.k.values()[5] = number;
     CHECK_FALSE(pools(r));
