@@ -4,6 +4,7 @@ import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import type { Expected } from "../maps/expected.js";
 import type { MapSource } from "../maps/source.js";
+import { isSpecial } from "../maps/tokens.js";
 import { pinnedRows, placeOf } from "../state/pins.js";
 import { expectedAt, expectedBars, expectsInWords, kExpectedStyles, predictedAt, whyNothing } from "./expected.js";
 import { Followed, type RunMaps } from "./followed.js";
@@ -53,7 +54,7 @@ class NextView implements View {
 
   #row(maps: MapSource): number {
     const { cursor, state } = this.host;
-    return pinnedRows(maps, state).at(-1) ?? placeOf(maps, cursor, state).row ?? maps.tokens.length - 1;
+    return pinnedRows(maps, state).at(-1) ?? placeOf(maps, cursor, state).row ?? usualRow(maps);
   }
 
   render(): TemplateResult {
@@ -80,6 +81,17 @@ class NextView implements View {
     };
     return html`<button class="next-more" aria-expanded=${this.#hasMore ? "true" : "false"} @click=${toggle}>${this.#hasMore ? "fewer" : "more"}</button>`;
   }
+}
+
+/** A blank, as BERT and RoBERTa write it. */
+const isBlank = (token: string): boolean => token === "[MASK]" || token === "<mask>";
+
+/** The row that is asked where nothing is chosen: the last, or in a model that reads both ways its blank or last word. */
+function usualRow({ tokens, run }: MapSource): number {
+  const last = tokens.length - 1;
+  if (!run || run.info.causal || run.info.encoder || run.info.image) return last;
+  const blank = tokens.findLastIndex(isBlank);
+  return blank >= 0 ? blank : Math.max(tokens.findLastIndex((token) => !isSpecial(token)), 0);
 }
 
 async function fetchNext({ run }: RunMaps, row: number): Promise<Shown> {

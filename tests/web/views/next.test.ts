@@ -70,6 +70,10 @@ test("a masked model is asked at its token, a picture has classes, and an encode
   const [best] = bert.attend(kSentence).predictions({ position: 2, top: 1 });
   expect(plain(await texts(page, "#map >>> .next-title"))).toEqual(["At queen, the model expects"]);
   expect(plain(await texts(page, kSpoken))[0]).toContain(`${best?.token}: `);
+  await change(page, { query: "" });
+  expect(plain(await texts(page, "#map >>> .next-title"))).toEqual(["At ., the model expects"]);
+  await change(page, { text: "The queen saw the [MASK] and laughed." });
+  expect(plain(await texts(page, "#map >>> .next-title"))).toEqual(["At [MASK], the model expects"]);
   await change(page, { model: "tiny-translator", source: "The cat sleeps.", text: "Le chat dort.", attention: "encoder", query: "" });
   expect((await texts(page, "#map >>> .next-none"))[0]).toMatch(/^The encoder only reads the source/);
   await change(page, { attention: "cross" });
