@@ -10,6 +10,7 @@ import { findingOf, type FindingPart, holding } from "../heads/finding.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
+import type { Run } from "../maps/run.js";
 import { checkHead, type MapSource, type Overview, overviewOf, type Picture } from "../maps/source.js";
 import { isSpecial, tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
@@ -29,6 +30,8 @@ const kMostWritten = 1024;
 const kLeastHeight = 10;
 const kMostHeight = 44;
 const kBetweenLines = 14;
+/** The pixels on a side of a picture beside its patches: as high as eight rows of them. */
+const kPictureSide = 176;
 
 /** The row that is shown. `rows` are several where several are pinned. */
 interface Place {
@@ -58,6 +61,9 @@ class SentenceView implements View, ReactiveController {
   #arcs: { readonly row: number; readonly cols: readonly number[]; readonly weights: Float32Array } | undefined;
   /** All that the arcs were drawn from last. */
   #drawnArcs: readonly unknown[] = [];
+
+  /** The picture of a run, which stands beside its patches. */
+  #seen: { readonly run: Run; readonly canvas: HTMLCanvasElement } | undefined;
 
   /** The models that were read with, which decide the fields while there are no maps. */
   readonly #models = new Map<string, ModelInfo>();
@@ -95,8 +101,19 @@ class SentenceView implements View, ReactiveController {
     const strongest = strongestRow(await overviewOf(maps, layer, head));
     signal.throwIfAborted();
     this.#usual = strongest ?? maps.tokens.length - 1;
-    await this.#followed.load(maps, this.#place(maps), signal);
+    await Promise.all([this.#followed.load(maps, this.#place(maps), signal), this.#see(maps.run, signal)]);
     this.host.drawn(this);
+  }
+
+  async #see(run: Run | undefined, signal: AbortSignal): Promise<void> {
+    if (!run?.info.image || this.#seen?.run === run) return;
+    const { seenPicture } = await import("./picture-seen.js");
+    const { canvas } = await seenPicture(run, signal);
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", "The picture, as the model sees it");
+    // Only pixels that are enlarged keep their edges.
+    canvas.classList.toggle("enlarged", canvas.width < kPictureSide);
+    this.#seen = { run, canvas };
   }
 
   #place(maps: MapSource): Place {
@@ -217,7 +234,11 @@ class SentenceView implements View, ReactiveController {
       const [prefix, columns] = [tokens.length - patches[0] * patches[1], patches[1]];
       const all = tokens.map((_, index) => index === prefix - 1
         ? html`<span class="sentence-prefix">${token(index, true)}</span>` : token(index, true));
-      return html`<div class="sentence-tokens sentence-patches" role="group" aria-label="Patches" .style=${`--columns: ${columns}`}>${all}</div>`;
+      return html`
+        <div class="sentence-seen">
+          ${this.#seen && this.#seen.run === maps.run ? this.#seen.canvas : nothing}
+          <div class="sentence-tokens sentence-patches" role="group" aria-label="Patches" .style=${`--columns: ${columns}`}>${all}</div>
+        </div>`;
     }
     const words = wordsOf(tokens, maps).filter(([from, to]) => to > begin && from < end);
     const label = axis === "row" ? "Tokens; each can be chosen to see what it looks at" : "Tokens of the source";
@@ -406,8 +427,29 @@ const styles = css`
     outline: 2px solid var(--ink);
     outline-offset: 2px;
   }
+  /* Patches have no arcs above them, and are never so many that they would have to scroll. */
+  .sentence-rows:has(> .sentence-seen) {
+    max-height: none;
+    padding-top: 8px;
+  }
+  .sentence-seen {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: end;
+    gap: 12px 24px;
+  }
+  .sentence-seen canvas {
+    width: ${kPictureSide}px;
+    height: ${kPictureSide}px;
+    border-radius: 4px;
+    image-rendering: auto;
+  }
+  .sentence-seen canvas.enlarged {
+    image-rendering: pixelated;
+  }
   .sentence-patches {
     display: grid;
+    flex: 1 1 320px;
     grid-template-columns: repeat(var(--columns), minmax(0, 48px));
     gap: 2px;
     font-size: 12px;
