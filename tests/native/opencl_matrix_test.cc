@@ -9,8 +9,10 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "environment.h"
 #include "opencl/matrix/lanes.h"
@@ -254,14 +256,11 @@ TEST_CASE("OpenCL: the fastest kernel wins, unless it fails, is wrong, or does n
 }
 
 TEST_CASE("OpenCL: a kernel that is hardly faster does not take the place of the one that a device begins with") {
-  const auto launch = [](std::size_t i) {
-    std::this_thread::sleep_for(std::chrono::microseconds(i == 0 ? 40000 : 39700));
-  };
-  opencl::Tunable game = Game({"begins", "too large", "hardly faster"});
-  game.preset = [](opencl::Family) { return std::size_t{0}; };
-  const opencl::TuningResult result = Race(Opened(), ContestOf(game, launch, [] { return true; }), [](const auto&) {});
-  CHECK(result.chosen == "begins");
-  CHECK(result.gflops == result.untuned_gflops);
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  CHECK(opencl::Winner(std::vector{1.0, 0.98, kNever}, 0) == 0);
+  CHECK(opencl::Winner(std::vector{1.0, 0.96, kNever}, 0) == 1);
+  CHECK(opencl::Winner(std::vector{1.0, 0.9, 0.8}, 0) == 2);
+  CHECK(opencl::Winner(std::vector{2.0, 1.0, kNever}, 2) == 1);
 }
 
 TEST_CASE("OpenCL: what was tuned is kept for the device, and nothing else is believed") {

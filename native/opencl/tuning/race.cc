@@ -50,27 +50,28 @@ double SecondsOf(Session& session, const std::function<void()>& launch, int time
   return std::chrono::duration<double>(Clock::now() - start).count() / times;
 }
 
+std::size_t Winner(std::span<const double> seconds, std::size_t preset) {
+  const auto fastest = std::min_element(seconds.begin(), seconds.end());
+  return *fastest < kClearly * seconds[preset] ? static_cast<std::size_t>(fastest - seconds.begin()) : preset;
+}
+
 TuningResult Race(Session& session, const Contest& contest, const std::function<void(const TuningStep&)>& progress) {
   const Tunable& tunable = *contest.tunable;
   const Trial trial = contest.trial(session);
   const std::size_t preset = Preset(session, tunable), count = tunable.candidates.size();
   const auto gflops = [&](double seconds) { return trial.operations / seconds * 1e-9; };
-  double best = kNever, untuned = kNever;
-  TuningResult result{tunable.name, "", 0.0, 0.0};
+  std::vector<double> all(count, kNever);
+  double best = kNever;
   for (std::size_t i = 0; i < count; ++i) {
     if (!tunable.fits(session, i)) continue;
     progress({tunable.name, tunable.candidates[i], i + 1, count, gflops(best)});
-    const double seconds = Try(session, trial, i, best);
-    if (i == preset) untuned = seconds;
-    if (seconds >= best) continue;
-    best = seconds;
-    result.chosen = tunable.candidates[i], result.gflops = gflops(seconds);
+    all[i] = Try(session, trial, i, best);
+    best = std::min(best, all[i]);
   }
-  result.untuned_gflops = gflops(untuned);
-  if (best > kClearly * untuned) result.chosen = tunable.candidates[preset], result.gflops = result.untuned_gflops;
   if (best == kNever)
     throw Error(ErrorCode::kUnsupported, "OpenCL: " + session.device().name + " runs no kernel of " + tunable.name);
-  return result;
+  const std::size_t winner = Winner(all, preset);
+  return {tunable.name, tunable.candidates[winner], gflops(all[winner]), gflops(all[preset])};
 }
 
 }  // namespace headlens::opencl

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 
 #include "opencl/tuning/progress.h"
 #include "opencl/tuning/tunable.h"
@@ -27,8 +28,11 @@ struct Contest {
 /// The seconds that one launch takes when `times` of them follow each other.
 double SecondsOf(Session& session, const std::function<void()>& launch, int times);
 
-/// Times the candidates that fit. One that fails or is wrong here loses; throws Error kUnsupported when all do. The one
-/// that the device begins with loses only to one that is clearly faster.
+/// The candidate that wins when each took so many seconds, or infinitely many: the fastest, unless `preset`, which the
+/// device begins with, is hardly slower.
+std::size_t Winner(std::span<const double> seconds, std::size_t preset);
+
+/// Times the candidates that fit. One that fails or is wrong here loses; throws Error kUnsupported when all do.
 TuningResult Race(Session& session, const Contest& contest, const std::function<void(const TuningStep&)>& progress);
 
 }  // namespace headlens::opencl
