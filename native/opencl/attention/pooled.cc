@@ -25,7 +25,7 @@ constexpr Index kFloat = sizeof(float);
 constexpr OnlineTile kPooledTiles[] = {
     {128, 64, 8, 16, 8, true}, {64, 64, 8, 8, 8, true}, {32, 64, 8, 8, 8, true}, {16, 32, 8, 4, 16, true}};
 
-/// What SumBlocks is built for.
+/// The choices that SumBlocks is built with.
 struct PooledShape {
   OnlineShape online;
   Index grain;  ///< A work-item adds up the exponentials of as many neighbouring keys by itself.
