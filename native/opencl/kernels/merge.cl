@@ -34,8 +34,8 @@ long BlockBegin(const long i, const long count, const long blocks) { return i * 
 #define ROW_LANES (GROUP_ITEMS < 32 ? GROUP_ITEMS : 32)  // so many items share the rows of a block
 #define GROUP_BLOCKS (GROUP_ITEMS / ROW_LANES)
 
-// Makes the ends that SumBlocks left in all parts of a row its largest score and the factor of its exponentials, in
-// place of the ends of the first part.
+// Makes one end of those that SumBlocks left in all parts of a row, in place of the first part's: the score from which
+// exponentials are measured, and the factor that makes weights of them.
 __kernel void EndRows(const Problem problem, __global const float* sinks, const long parts, __global float2* ends) {
   const Problem* p = &problem;
   const long r = get_global_id(0);

@@ -13,6 +13,14 @@
 #define STAGE (KEY_STAGES * STAGE_KEYS > STAGE_VALUES ? KEY_STAGES * STAGE_KEYS : STAGE_VALUES)
 #define WEIGHT_SLICE (KEY_SLICE > ITEMS_X ? KEY_SLICE : ITEMS_X)  // of as many keys are weights in local memory
 
+// Loops over all j whose slots are in the slice of WEIGHT_SLICE weights that begins with `slot`.
+#if ITEMS > 1
+#define EACH_OF_SLICE(j, slot) \
+  UNROLL for (int j = 0; j < WORK_KEYS; ++j) if (SLOT(j) / WEIGHT_SLICE == (slot) / WEIGHT_SLICE)
+#else
+#define EACH_OF_SLICE(j, slot) for (int j = (slot); j < (slot) + WEIGHT_SLICE; ++j)
+#endif
+
 // The part of the problem that a tile is of. It is kept in local memory, so that what is seldom needed takes no
 // registers.
 typedef struct {
@@ -43,9 +51,9 @@ Raw ReadValue(const Problem* p, __global const Element* v, const long row, const
 // the keys that some row of a tile may look at, and those whose scores are `factor` q · k for all of its rows and need
 // no mask. With ROW_RANGES, `row_ranges` [B, rows, 2] are the keys that a row looks at, and all scores are just that.
 // `unusual` is set where a visible score or an output is not finite; then nothing that was written counts. With more
-// than one part, each has its share of the keys. It then leaves `sums` [groups, parts, rows, 2], the largest score and
-// the sum of exponentials, and `blends` [groups, parts, rows, value_width], both for the rows of all members of a
-// group.
+// than one part, each has its share of the keys. It then leaves `sums` [groups, parts, rows, 2], the score from which
+// exponentials were measured last and their sum, and `blends` [groups, parts, rows, value_width], both for the rows of
+// all members of a group.
 __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void AttendOnline(
     const Problem problem, INPUT_PARAMETERS, __global const float* sinks, __global const float* head_mask,
     __global const Element* q, __global const Element* k, __global const Element* v, __global const long* ranges,

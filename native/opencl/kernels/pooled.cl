@@ -30,9 +30,9 @@ float AddUp(__local const float* row, const int from, const int to) {
 
 // Computes `sums` [columns, rows] and `ends` [parts, rows] of the problem's first head. Keys are cut into `columns`
 // equal blocks. A sum has the exponentials of a row's scores in a block, and the score from which they are measured; an
-// end has the largest score of a row in the keys of a part, and all exponentials there, measured from it. `ranges`
-// [tiles, 4] and `row_ranges` [rows, 2] are those of AttendOnline. Each part has its share of the blocks. `unusual` is
-// set where a visible score is not finite; then nothing that was written counts.
+// end has the score from which those of a row in the keys of a part were measured last, and all exponentials there.
+// `ranges` [tiles, 4] and `row_ranges` [rows, 2] are those of AttendOnline. Each part has its share of the blocks.
+// `unusual` is set where a visible score is not finite; then nothing that was written counts.
 __kernel __attribute__((reqd_work_group_size(ITEMS_X, ITEMS_Y, 1))) void SumBlocks(
     const Problem problem, __global const Element* q, __global const Element* k, __global const long* ranges,
     __global const int* row_ranges, const long tiles, const long parts, const long columns, const float factor,

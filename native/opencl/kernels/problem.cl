@@ -106,8 +106,8 @@ typedef struct {
   float factor, lse;
 } RowEnd;
 
-// The end of a row of head z. Its largest score is `max`, LOWEST where it sees nothing; its exponentials, measured from
-// there, add up to `sum`. Both are to base 2.
+// The end of a row of head z. Its exponentials add up to `sum`, measured from `max`, which is LOWEST where it sees
+// nothing. Both are to base 2.
 RowEnd EndRow(const Problem* p, __global const float* sinks, __global const float* head_mask, const long z,
               const float max, const float sum) {
   const float sink = sinks ? sinks[RowAt(p, z, 0).h] * M_LOG2E_F : LOWEST, top = fmax(max, sink);

@@ -33,13 +33,6 @@ typedef float Columns;
   (((slot) / (ITEMS_X * COLUMNS) * ITEMS_X + (slot) % ITEMS_X) * COLUMNS + (slot) / ITEMS_X % COLUMNS)
 #define SLOT_OF(key) \
   (((key) / (ITEMS_X * COLUMNS) * COLUMNS + (key) % COLUMNS) * ITEMS_X + (key) / COLUMNS % ITEMS_X)
-// Loops over all j whose slots are in the slice of WEIGHT_SLICE weights that begins with `slot`.
-#if ITEMS > 1
-#define EACH_OF_SLICE(j, slot) \
-  UNROLL for (int j = 0; j < WORK_KEYS; ++j) if (SLOT(j) / WEIGHT_SLICE == (slot) / WEIGHT_SLICE)
-#else
-#define EACH_OF_SLICE(j, slot) for (int j = (slot); j < (slot) + WEIGHT_SLICE; ++j)
-#endif
 
 // Reads four elements from p on, and 0 for those that are not among the next `count`.
 Raw Read(__global const Element* p, const int count) {
