@@ -86,7 +86,7 @@ class NextView implements View {
 /** A blank, as BERT and RoBERTa write it. */
 const isBlank = (token: string): boolean => token === "[MASK]" || token === "<mask>";
 
-/** The row that is asked where nothing is chosen: the last, or in a model that reads both ways its blank or last word. */
+/** The row that is asked where nothing is chosen: the last, or in a model that reads both ways a blank, or else the text's last token. */
 function usualRow({ tokens, run }: MapSource): number {
   const last = tokens.length - 1;
   if (!run || run.info.causal || run.info.encoder || run.info.image) return last;

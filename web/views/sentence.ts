@@ -427,9 +427,9 @@ const styles = css`
     outline: 2px solid var(--ink);
     outline-offset: 2px;
   }
-  /* Patches have no arcs above them, and are never so many that they would have to scroll. */
+  /* Patches have no arcs above them. Eight rows of them and their picture do not scroll. */
   .sentence-rows:has(> .sentence-seen) {
-    max-height: none;
+    max-height: max(50vh, 440px);
     padding-top: 8px;
   }
   .sentence-seen {
