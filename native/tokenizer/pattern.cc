@@ -23,7 +23,10 @@ Pattern::Pattern(const JsonField& field) {
 }
 
 std::vector<Match> Pattern::FindAll(std::string_view text, Steps& steps) const {
-  return regex_ ? regex_->FindAll(text, steps) : PlacesOf(text_, text);
+  if (regex_) return regex_->FindAll(text, steps);
+  std::vector<Match> matches = PlacesOf(text_, text);
+  steps.TakePass(0, matches.size());  // to replace or to cut at each takes a step; callers count the text's bytes
+  return matches;
 }
 
 }  // namespace headlens::tokenizer
