@@ -7,6 +7,7 @@ import type { CSSResult } from "lit";
 import { kFrameStyles } from "./frame.js";
 import { kBarStyles } from "./head-bar.js";
 import { kSurroundings } from "../maps/palette.js";
+import { kSegmentStyles } from "../views/segments.js";
 
 const ofTheme = (name: keyof (typeof kSurroundings)["light"]): CSSResult =>
   unsafeCSS(`light-dark(${kSurroundings.light[name]}, ${kSurroundings.dark[name]})`);
@@ -99,31 +100,6 @@ const base = css`
     content: attr(data-mark);
     opacity: 0.5;
   }
-  .segments {
-    display: flex;
-    width: max-content;
-    max-width: 100%;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-  }
-  .segments label {
-    padding: 4px 16px;
-    border-radius: 3px;
-    cursor: pointer;
-  }
-  .segments label:has(:checked) {
-    background: var(--ink);
-    color: var(--paper);
-  }
-  .segments label:has(:focus-visible) {
-    outline: 2px solid var(--accent);
-    outline-offset: 2px;
-  }
-  .segments input {
-    position: absolute;
-    opacity: 0;
-    pointer-events: none;
-  }
   /* In Firefox, a table's box does not clip its caption. */
   .unseen,
   table.unseen > caption {
@@ -177,13 +153,9 @@ const preferences = css`
     tbody td {
       forced-color-adjust: none;
     }
-    .segments label:has(:checked) {
-      background: Highlight;
-      color: HighlightText;
-    }
   }
 `;
 
 /** The styles of the element itself, before and after those of its views. */
-export const kBefore = [base, kFrameStyles, kBarStyles];
+export const kBefore = [base, kSegmentStyles, kFrameStyles, kBarStyles];
 export const kAfter = [directions, preferences];

@@ -202,6 +202,21 @@ test("an address holds the state of a lesson", async () => {
   await page.close();
 });
 
+test("in forced colours, numbers keep their tints and the chosen option is told apart", async () => {
+  const { page } = await open(browser, `${site.url}learn/heads/`, undefined, false);
+  await enliven(page);
+  const session = await page.createCDPSession();
+  await session.send("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
+  const backgrounds = (selector: string): Promise<string[]> =>
+    page.$$eval(`attention-lesson >>> ${selector}`, (all) => all.map((one) => getComputedStyle(one).backgroundColor));
+  expect(new Set(await backgrounds("td[class*=w]")).size).toBeGreaterThan(5);
+  const [chosen] = await backgrounds(".segments label:has(:checked)");
+  const [other] = await backgrounds(".segments label:not(:has(:checked))");
+  expect(chosen).toBeDefined();
+  expect(chosen).not.toBe(other);
+  await page.close();
+});
+
 test("any page shows a lesson with one tag, and a wrong name is said", async () => {
   const served = await servePackage('<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Host</title>'
     + '<link rel="icon" href="data:,"><script type="module" src="/dist/lesson.js"></script></head>'

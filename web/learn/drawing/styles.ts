@@ -3,6 +3,7 @@
 import { css, unsafeCSS } from "lit";
 import type { CSSResult } from "lit";
 import { kSurroundings } from "../../maps/palette.js";
+import { kSegmentStyles } from "../../views/segments.js";
 import { toneStyles } from "./tones.js";
 
 const ofTheme = (name: keyof (typeof kSurroundings)["light"]): CSSResult =>
@@ -26,6 +27,7 @@ export const kHostStyles = css`
 
 export const figureStyles = (): CSSResult => css`
   .figure {
+    --paper: var(--field); /* parts of the viewer's views stand on it */
     --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace;
     --stripe: ${ofTheme("stripe")};
     --hatch: linear-gradient(to bottom right, transparent calc(50% - 0.5px), var(--stripe) calc(50% - 0.5px) calc(50% + 0.5px), transparent calc(50% + 0.5px)) 0 0 / 6px 6px;
@@ -93,34 +95,7 @@ export const figureStyles = (): CSSResult => css`
     padding: 0;
     border: 0;
   }
-  .segments {
-    display: flex;
-    flex-wrap: wrap;
-    width: max-content;
-    max-width: 100%;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-  }
-  .segments label {
-    position: relative;
-    padding: 4px 12px;
-    border-radius: 3px;
-    color: var(--ink);
-    cursor: pointer;
-  }
-  .segments label:has(:checked) {
-    background: var(--ink);
-    color: var(--field);
-  }
-  .segments label:has(:focus-visible) {
-    outline: 2px solid var(--accent);
-    outline-offset: 2px;
-  }
-  .segments input {
-    position: absolute;
-    opacity: 0;
-    pointer-events: none;
-  }
+  ${kSegmentStyles}
   .check {
     display: flex;
     align-items: center;

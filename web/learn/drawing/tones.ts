@@ -17,6 +17,9 @@ export function toneOf(value: number, colormap: Colormap, most: number): string 
   return `${colormap === "sequential" ? "w" : "d"}${Math.round(kTones * Math.min(Math.max(share, 0), 1))}`;
 }
 
+/** A reader's own colours do not take the place of those that are numbers. */
+const kKept = "forced-color-adjust:none";
+
 function rules(letter: string, colormap: Colormap): string {
   const [light, dark] = (["light", "dark"] as const).map((theme) => paletteOf(colormap, theme).bytes);
   return Array.from({ length: kTones + 1 }, (_, tone) => {
@@ -24,7 +27,7 @@ function rules(letter: string, colormap: Colormap): string {
     const [day = [], night = []] = [light, dark].map((bytes) => [...(bytes?.subarray(first, first + 3) ?? [])]);
     const hex = (color: readonly number[]): string => `#${color.map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
     const ink = (color: readonly number[]): string => (isDark(color) ? "#fff" : "#000");
-    return `.${letter}${tone}{background:light-dark(${hex(day)},${hex(night)});color:light-dark(${ink(day)},${ink(night)})}`;
+    return `.${letter}${tone}{background:light-dark(${hex(day)},${hex(night)});color:light-dark(${ink(day)},${ink(night)});${kKept}}`;
   }).join("");
 }
 
