@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
+import { usualOf } from "../../web/playground/usual.js";
 import type { State } from "../../web/state/state.js";
 import { axe, drawn, editText, launchChromium, open, phone, root, seen, servePlayground, setText, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
@@ -294,11 +295,21 @@ test("on a phone, a swipe goes to the next head, and one down scrolls", async ()
   expect(await stateOf(page, "head")).toBe(head);
 });
 
-test("an address that names only a model opens it with texts that it can read", async () => {
+test("an address that names only a model opens its first example", async () => {
   for (const model of ["tiny-bert", "tiny-translator", "tiny-vit"]) {
     const page = await openPage(`#model=${model}`);
     await seen(page, "#grid >>> .thumb:not(.unknown)");
     for (const id of ["sentence", "next", "grid", "map"])
       expect(await texts(page, `#${id} >>> [role=alert]`), `${model}, ${id}`).toEqual([]);
+    const usual = usualOf(model);
+    for (const name of ["text", "textPair", "source", "view", "attention", "layer", "head", "query", "key"] as const)
+      expect(await stateOf(page, name), `${model}, ${name}`).toBe(usual?.[name]);
   }
+});
+
+test("an address that names a text of a model that reads two has no second text", async () => {
+  const page = await openPage("#model=tiny-bert&text=The+lamp+is+on+the+%5BMASK%5D.");
+  expect([await stateOf(page, "text"), await stateOf(page, "textPair")]).toEqual(["The lamp is on the [MASK].", ""]);
+  await setText(page, usualOf("tiny-bert")?.text ?? "");
+  await page.waitForFunction(() => location.hash.includes("Lucy"));
 });

@@ -7,8 +7,8 @@ import { givePicture } from "../maps/pictures.js";
 import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
-import { firstOf } from "./examples.js";
 import type { Dropped, Page } from "./models.js";
+import { usualOf } from "./usual.js";
 
 const loading = byId("loading", HTMLElement);
 const [what, amount] = [byId("loading-what", HTMLElement), byId("loading-amount", HTMLElement)];
@@ -58,7 +58,7 @@ byId("stop-loading", HTMLButtonElement).addEventListener("click", stop);
 /** Opens a model of the menu with its first example. */
 export function openChosen(model: string, { open }: Page): void {
   stop();
-  open(firstOf(model)?.state ?? brought(model));
+  open(usualOf(model) ?? brought(model));
 }
 
 /** Finds out what files are, and opens them: a model, a picture, maps or a text. */

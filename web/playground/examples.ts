@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page can open with these: for each built-in model inputs in which one of its heads makes its point. */
 import type { State } from "../state/state.js";
-import { kUsual, kUsualPicture, kUsualTranslation, opened } from "./usual.js";
+import { kUsual, kUsualPair, kUsualPicture, kUsualTranslation, opened } from "./usual.js";
 
 export interface Example {
   readonly title: string;
@@ -10,7 +10,6 @@ export interface Example {
 
 const of = (title: string, state: Partial<State>): Example => ({ title, state: opened(state) });
 
-/** The first of each model is what the page shows when the model is chosen. */
 export const kExamples: readonly Example[] = [
   { title: "A pronoun finds its person", state: kUsual },
   of("A verb finds its subject", {
@@ -23,20 +22,13 @@ export const kExamples: readonly Example[] = [
   of("A quotation mark finds its partner", {
     text: "It was late. \"Come here,\" said the man.", layer: 2, head: 3, query: "12", key: "7",
   }),
-  of("The same word in two sentences", {
-    model: "tiny-bert", text: "Lucy wanted pears, eggs and milk.", textPair: "She bought pears, eggs and milk.",
-    layer: 1, head: 2, query: "14", key: "5",
-  }),
+  { title: "The same word in two sentences", state: kUsualPair },
   of("Words that fit a blank", {
     model: "tiny-bert", text: "The lamp is on the road. The key is in the box. Where is the lamp?",
     textPair: "It is on the [MASK].", layer: 2, head: 4, query: "25", key: "6",
   }),
-  of("A translation, word by word", {
-    model: "tiny-translator", ...kUsualTranslation, attention: "cross", query: "8", key: "7",
-  }),
-  of("The patches of a triangle", {
-    model: "tiny-vit", image: kUsualPicture, view: "picture", layer: 1, head: 2, query: "0",
-  }),
+  { title: "A translation, word by word", state: kUsualTranslation },
+  { title: "The patches of a triangle", state: kUsualPicture },
   of("The patches of an arrow", {
     model: "tiny-vit", image: new URL("./pictures/arrow.png", import.meta.url).href, view: "picture", layer: 1, head: 2,
     query: "0",
@@ -47,5 +39,24 @@ export const kExamples: readonly Example[] = [
   }),
 ];
 
-/** The first example of a model, if it has one. */
-export const firstOf = (model: string): Example | undefined => kExamples.find(({ state }) => state.model === model);
+/** What a model reads. */
+export type Input = Pick<State, "text" | "textPair" | "source" | "image">;
+
+/** Inputs beside those of the examples, in which heads of the built-in models find something, for the open head in other texts. */
+export const kMore: Readonly<Record<string, readonly Partial<Input>[]>> = {
+  tiny: [
+    { text: "The king saw the queen and he laughed." },
+    { text: "The girls that saw the cat were sad." },
+    { text: "Lucy lost a ring and Sam lost a hat. Lucy lost a ring" },
+    { text: "\"I am hungry,\" said the bear. \"Come in,\" said the fox." },
+  ],
+  "tiny-bert": [
+    { text: "Tom wanted apples, bread and cheese.", textPair: "He bought apples, bread and cheese." },
+    { text: "The ball is in the box. The hat is on the bed. Where is the hat?", textPair: "It is on the [MASK]." },
+  ],
+  "tiny-translator": [
+    { source: "the king's cat never sleeps.", text: "le chat du roi ne dort jamais." },
+    { source: "The small dog eats the white fish.", text: "le petit chien mange le poisson blanc." },
+    { source: "the queen's dog does not sleep.", text: "le chien de la reine ne dort pas." },
+  ],
+};

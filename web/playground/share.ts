@@ -2,7 +2,7 @@
 /** The page's address holds all that a reader chose, and goes back with the browser. */
 import { readAddress, writeAddress } from "../state/address.js";
 import type { State } from "../state/state.js";
-import { kUsual, kUsualPicture, kUsualTranslation } from "./usual.js";
+import { kUsual, usualOf } from "./usual.js";
 
 /** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
 const kDelay = 250;
@@ -16,11 +16,20 @@ const kPins: ReadonlySet<string> = new Set<keyof State>(["query", "key"]);
 const isFlowing = (changed: readonly string[]): boolean =>
   changed.some((name) => kFlowing.has(name)) && changed.every((name) => kFlowing.has(name) || kPins.has(name));
 
-/** An address need not say this: the state that the page opens in, whose pins belong to its own text only. */
-function usualOf({ text = kUsual.text, model = kUsual.model, src = "" }: Partial<State>): Readonly<State> {
-  if (text === kUsual.text && model === kUsual.model && src === "") return kUsual;
-  const input = model === "tiny-vit" ? { image: kUsualPicture } : model === "tiny-translator" ? kUsualTranslation : {};
-  return { ...kUsual, query: "", key: "", ...input };
+/** What a model reads. */
+const kInputs = ["text", "textPair", "source", "image"] as const;
+
+/**
+ * Returns the values that an address with `state` need not name: those of the state that its model opens in, whose pins
+ * and second text belong to its own input only.
+ */
+function unnamed({ model = kUsual.model, src = "", ...state }: Partial<State>): Readonly<State> {
+  const usual = usualOf(model) ?? kUsual;
+  const isInput = kInputs.every((name) => state[name] === undefined || state[name] === usual[name]);
+  if (usual.model === model && src === "" && isInput) return usual;
+  const other = { ...usual, query: "", key: "" };
+  // An address without any input would be that of the usual one.
+  return usual.textPair === "" ? other : { ...other, textPair: "", text: state.text === "" ? usual.text : "" };
 }
 
 export class Shared {
@@ -37,7 +46,7 @@ export class Shared {
     const { state, text, needs } = readAddress(location.hash);
     text?.then(later, (error: unknown) => this.say(String(error)));
     if (needs.length > 0) this.say(`This address could not hold the ${needs.join(" and the ")}. Please give it once more.`);
-    const usual = usualOf(text ? { ...state, text: "" } : state);
+    const usual = unnamed(text ? { ...state, text: "" } : state);
     return { ...usual, ...(needs.includes("image") && { image: "" }), ...state };
   }
 
@@ -65,6 +74,6 @@ export class Shared {
 
   #address(): Promise<string> {
     const state = this.state();
-    return writeAddress(state, usualOf(state));
+    return writeAddress(state, unnamed(state));
   }
 }
