@@ -62,7 +62,7 @@ export function dependencies(inputs: Inputs): readonly unknown[] {
 }
 
 /** The maps that the state asks for of a model. Throws an Error that names a part of the state which is no such thing. */
-function askedOf(state: Readonly<State>): Asked {
+export function askedOf(state: Readonly<State>): Asked {
   const { model, text, textPair, source, image, causal, temperature, normalizer } = state;
   const attention = kAttentions.find((name) => name === state.attention);
   if (!attention) throw new Error(`attention: ${JSON.stringify(state.attention)} is not known; ${kAttentions.join(", ")} are`);

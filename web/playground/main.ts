@@ -62,6 +62,22 @@ const nearby = new IntersectionObserver((entries) => {
   steps.view = "steps";
 }, { rootMargin: "200px" });
 
+/** The open head on other inputs is loaded when a reader comes near it, and follows the head from then on. */
+let isElsewhereNear = false;
+const elsewhere = new IntersectionObserver((entries) => {
+  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+  elsewhere.disconnect();
+  isElsewhereNear = true;
+  showElsewhere();
+}, { rootMargin: "200px" });
+
+function showElsewhere(): void {
+  if (!isElsewhereNear) return;
+  const place = byId("elsewhere", HTMLElement);
+  // The figures above say what is wrong, when something is.
+  import("./elsewhere.js").then((code) => code.showElsewhere(stateNow(), change)).catch(() => (place.hidden = true));
+}
+
 let asked = 0;
 
 /** Follows the page from a change until its figures have drawn it, for readers in the footer and for tests. */
@@ -75,6 +91,8 @@ function shown(): void {
     if (mine !== asked) return;
     showState("drawn");
     nearby.observe(steps);
+    elsewhere.observe(byId("elsewhere", HTMLElement));
+    showElsewhere();
     measureRedraw(since);
   });
 }

@@ -203,7 +203,7 @@ class SentenceView implements View, ReactiveController {
         ${isCross ? this.#tokens(maps, "col", (col) => keyOf(col), place) : nothing}
         ${this.#tokens(maps, "row", (index) => (isCross ? "" : keyOf(index)), place)}
       </div>
-      <p class="sentence-finding" part="finding" aria-live="polite">${parts.map(marked)}</p>
+      <p class="sentence-finding" part="finding" aria-live=${this.host.controls === "none" ? "off" : "polite"}>${parts.map(marked)}</p>
     `;
   }
 

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PNG } from "pngjs";
 import { expect, test } from "vitest";
-import { kExamples } from "../../../web/playground/examples.js";
+import { kExamples, kMore } from "../../../web/playground/examples.js";
 import { bestHead } from "../../cards.js";
-import { kSentence, type Reader } from "./reader.js";
+import { kSentence, numbersIn, type Reader } from "./reader.js";
 
 export function readPage(reader: Reader): void {
   const finding = (words: RegExp): Promise<string> => reader.reads("#sentence >>> .sentence-finding", words);
@@ -32,6 +32,35 @@ export function readPage(reader: Reader): void {
       if (state.image === "") await finding(new RegExp(`^‘.+’ looks at ‘.+’: (over )?[\\d.]+ % in head ${state.layer}\\.${state.head}`));
       else await reader.reads("#next >>> li .unseen", /^[a-z]+: /);
     }
+  });
+
+  test("sees the open head in the texts in which it looks hardest at another token, and opens one", async () => {
+    await reader.open();
+    const model = await reader.model("tiny");
+    const own = kExamples.filter(({ state }) => state.model === "tiny").map(({ state }) => state);
+    const texts = [...own, ...(kMore.tiny ?? [])].flatMap(({ text = "" }) => (text === kSentence ? [] : [text]));
+    const hardest = texts.map((text) => {
+      using attention = model.attend(text);
+      const { data } = attention.map(3, 4);
+      const width = attention.tokens.length;
+      const isOther = (_: number, at: number): boolean => {
+        const [row, col] = [Math.floor(at / width), at % width];
+        return row > 0 && col > 0 && row !== col; // the first token, <s>, counts on neither side
+      };
+      const most = Math.max(...[...data].filter(isOther));
+      return { text, most, query: String(Math.floor(data.indexOf(most) / width)) };
+    }).sort((a, b) => b.most - a.most).slice(0, 3);
+    await reader.page.$eval("#elsewhere", (section) => section.scrollIntoView());
+    const findings = await reader.until(() => reader.texts("#elsewhere >>> .sentence-finding"), ({ length }) => length === 3, "three findings");
+    const shown = await reader.page.$$eval("#elsewhere attention-map", (maps) => maps.map((map) => {
+      const { text, query, layer, head } = map;
+      return { text, query, place: `${layer}.${head}` };
+    }));
+    expect(shown).toEqual(hardest.map(({ text, query }) => ({ text, query, place: "3.4" })));
+    hardest.forEach(({ most }, index) => expect(Math.abs((numbersIn(findings[index] ?? "").at(0) ?? NaN) - 100 * most), findings[index]).toBeLessThan(0.11));
+    await reader.click("button", `Open “${hardest[1]?.text ?? ""}”`);
+    await finding(new RegExp(`^${findings[1]?.split(" %")[0] ?? ""} %`));
+    await reader.until(() => reader.texts("#elsewhere >>> .sentence-finding"), (now) => now.length === 3 && !now.includes(findings[1] ?? ""), "other texts");
   });
 
   test("writes another text, and the sentence, the maps and the predictions follow every letter", async () => {

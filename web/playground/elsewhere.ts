@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The open head on other inputs, where a reader sees how far its name holds. It is loaded once the page is drawn. */
+import type { AttentionMap } from "../elements/index.js";
+import { askedOf } from "../elements/opening.js";
+import { sharedModel } from "../maps/engine.js";
+import { modelMaps } from "../maps/model-runs.js";
+import type { Lease, MapSource } from "../maps/source.js";
+import { isSpecial } from "../maps/tokens.js";
+import { kInitial, type State } from "../state/state.js";
+import { byId } from "./by-id.js";
+import { type Input, kExamples, kMore } from "./examples.js";
+import { usualOf } from "./usual.js";
+
+/** So many inputs are shown. */
+const kMost = 3;
+/** A smaller weight on another token says little about a head. */
+const kLeast = 0.3;
+
+const inputOf = ({ text = "", textPair = "", source = "", image = "" }: Partial<State>): Input => ({ text, textPair, source, image });
+
+/** Returns the inputs that a model can read: none for one that a reader brought and that reads no plain text. */
+async function inputsOf(model: string): Promise<readonly Input[]> {
+  if (!usualOf(model)) {
+    const { info } = await sharedModel(model);
+    return info.encoder || info.image ? [] : inputsOf("tiny");
+  }
+  const own = kExamples.filter(({ state }) => state.model === model).map(({ state }) => state);
+  return [...own, ...(kMore[model] ?? [])].map(inputOf);
+}
+
+const isSame = (a: Input, b: Input): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** A row of a head on an input, and its largest weight on another token. */
+interface Telling {
+  readonly row: number;
+  readonly value: number;
+}
+
+/** Returns the row that looks hardest at another token, or undefined where none does. Special tokens count on neither side. */
+async function tellingRow(maps: MapSource, layer: number, head: number): Promise<Telling | undefined> {
+  const { tokens, keyTokens, run } = maps;
+  const [rows, cols] = [tokens.length, keyTokens.length];
+  const { values } = await maps.part(layer, head, { rows: [0, rows], cols: [0, cols] }, [rows, cols]);
+  const isSelf = run?.shown !== "cross";
+  let best: Telling | undefined;
+  values.forEach((value, index) => {
+    const [row, col] = [Math.floor(index / cols), index % cols];
+    if (!(value >= kLeast && value > (best?.value ?? 0)) || (isSelf && row === col)) return;
+    if (!isSpecial(tokens[row] ?? "") && !isSpecial(keyTokens[col] ?? "")) best = { row, value };
+  });
+  return best;
+}
+
+/** The maps of all inputs of one model, which are kept for the next head. */
+class Inputs {
+  readonly #leases = new Map<Input, Promise<Lease>>();
+  readonly #abort = new AbortController();
+
+  constructor(readonly model: string, readonly attention: string) {}
+
+  /** The maps of an input. */
+  async of(input: Input): Promise<MapSource> {
+    const asked = askedOf({ ...kInitial, ...input, model: this.model, attention: this.attention });
+    const lease = this.#leases.get(input) ?? modelMaps(asked, this.#abort.signal, () => undefined);
+    this.#leases.set(input, lease);
+    lease.catch(() => this.#leases.delete(input));
+    return (await lease).maps;
+  }
+
+  release(): void {
+    this.#abort.abort();
+    for (const lease of this.#leases.values()) lease.then(({ release }) => release(), () => undefined);
+  }
+}
+
+const section = byId("elsewhere", HTMLElement);
+const label = byId("elsewhere-label", HTMLElement);
+const note = byId("elsewhere-note", HTMLElement);
+const list = byId("elsewhere-list", HTMLElement);
+
+interface Other {
+  readonly input: Input;
+  readonly telling: Telling | undefined;
+}
+
+type Open = (changes: Partial<State>) => void;
+
+let kept = new Inputs("", "");
+let asked = 0;
+
+/** Shows the open head on other inputs than that of `state`. `open` is called with the changes that lead to one of them. */
+export async function showElsewhere(state: Readonly<State>, open: Open): Promise<void> {
+  const mine = ++asked;
+  const { model, attention, layer, head } = state;
+  const inputs = state.src === "" ? await inputsOf(model) : [];
+  if (mine !== asked) return;
+  if (kept.model !== model || kept.attention !== attention) {
+    kept.release();
+    kept = new Inputs(model, attention);
+  }
+  const others: Other[] = [];
+  for (const input of inputs.filter((one) => !isSame(one, inputOf(state)))) {
+    // The token of the class tells what a picture shows.
+    const telling = input.image === "" ? await tellingRow(await kept.of(input), layer, head) : { row: 0, value: 1 };
+    if (mine !== asked) return;
+    others.push({ input, telling });
+  }
+  others.sort((a, b) => (b.telling?.value ?? 0) - (a.telling?.value ?? 0));
+  section.hidden = others.length === 0;
+  const where = state.image === "" ? "texts" : "pictures";
+  label.textContent = `Head ${layer}.${head} ${state.image === "" ? "in" : "on"} other ${where}`;
+  note.textContent = others.length > kMost ? `The ${kMost} of ${others.length} texts in which it looks hardest at another token.` : "";
+  const shown = others.slice(0, kMost);
+  while (list.children.length > shown.length) list.lastElementChild?.remove();
+  shown.forEach((other, index) => showOne(other, index, state, open));
+}
+
+function showOne({ input, telling }: Other, index: number, state: Readonly<State>, open: Open): void {
+  const item = list.children[index] ?? list.appendChild(newItem());
+  item.classList.toggle("picture", input.image !== "");
+  const { model, layer, head, attention, scale, range, theme } = state;
+  const query = telling ? String(telling.row) : "";
+  const element = item.querySelector("attention-map") as AttentionMap;
+  Object.assign(element, { ...input, model, layer, head, attention, query, scale, range, theme });
+  const button = item.querySelector("button") as HTMLButtonElement;
+  button.ariaLabel = `Open ${input.image === "" ? `“${input.text}”` : `picture ${index + 1}`}`;
+  button.onclick = (): void => open({ ...input, query, key: "" });
+}
+
+function newItem(): HTMLLIElement {
+  const item = document.createElement("li");
+  const element = Object.assign(document.createElement("attention-map"), { view: "sentence", controls: "none" });
+  item.append(element, Object.assign(document.createElement("button"), { textContent: "open" }));
+  return item;
+}
