@@ -1,18 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Weights over a picture: their numbers, their colours laid over it, and the names and places of its patches. */
 import { codesOf, type Look } from "../maps/canvas.js";
-import { kSteps } from "../maps/palette.js";
+import { kSteps, type Theme } from "../maps/palette.js";
 import type { MapSource, Overview, Picture } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
 import type { SeenPicture } from "./picture-seen.js";
 
 /** The opacity of the palette's first and last step over the picture. */
-const [kFaintest, kDensest] = [0.2, 0.8];
+const [kFaintest, kDensest] = [0.2, 0.85];
+
+/** The shares of a faded picture that are its own colours, and the surface around it. */
+const [kOwn, kSurface] = [0.3, 0.5];
 
 /** The pixels on a side of a small picture. */
 const kSmall = 96;
 
 export type Axis = "row" | "col";
+
+/** A picture without most of its colours, near the surface around it, so that weights stand out from it whatever it shows. */
+export function faded(picture: HTMLCanvasElement, theme: Theme): HTMLCanvasElement {
+  const { width, height } = picture;
+  const image = picture.getContext("2d")?.getImageData(0, 0, width, height) ?? new ImageData(width, height);
+  const surface = theme === "light" ? 255 : 16;
+  for (let at = 0; at < image.data.length; at += 4) {
+    const [red = 0, green = 0, blue = 0] = image.data.subarray(at, at + 3);
+    const grey = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    [red, green, blue].forEach((own, channel) => {
+      image.data[at + channel] = kSurface * surface + (1 - kSurface) * (kOwn * own + (1 - kOwn) * grey);
+    });
+  }
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  canvas.getContext("2d")?.putImageData(image, 0, 0);
+  return canvas;
+}
 
 /** A layer's weights over a picture. */
 export interface Loaded {
@@ -56,14 +76,16 @@ export function patchAt({ clientX, clientY, currentTarget }: MouseEvent, { size,
   return prefix + at(clientY - top, height, rows) * cols + at(clientX - left, width, cols);
 }
 
-/** The head's weights over the picture, small. */
-export function paintSmall(canvas: HTMLCanvasElement, weights: Picture, look: Look, loaded: Loaded): void {
+/** The head's weights over the picture `below`, small. */
+export function paintSmall(
+  canvas: HTMLCanvasElement, below: HTMLCanvasElement, weights: Picture, look: Look, loaded: Loaded,
+): void {
   const context = canvas.getContext("2d");
   if (!context) return;
   const small = document.createElement("canvas");
   lay(small, weights, look, loaded);
   canvas.width = canvas.height = kSmall;
-  context.drawImage(loaded.picture.canvas, 0, 0, kSmall, kSmall);
+  context.drawImage(below, 0, 0, kSmall, kSmall);
   context.imageSmoothingEnabled = false;
   context.drawImage(small, 0, 0, kSmall, kSmall);
 }

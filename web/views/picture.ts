@@ -6,14 +6,15 @@ import { ref } from "lit/directives/ref.js";
 import { codesOf, type Look, Looks } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
 import { tintStyle } from "../maps/ink.js";
+import type { Theme } from "../maps/palette.js";
 import { givePicture } from "../maps/pictures.js";
 import { isReleased, type MapSource, type Picture } from "../maps/source.js";
 import { tokenLabel } from "../maps/tokens.js";
 import { toggled } from "../state/lists.js";
 import { pinnedCols, pinnedRows } from "../state/pins.js";
-import { type Axis, lay, type Loaded, nameOf, paintSmall, patchAt, weightsOf } from "./picture-drawing.js";
+import { type Axis, faded, lay, type Loaded, nameOf, paintSmall, patchAt, weightsOf } from "./picture-drawing.js";
 import { pictureStyles } from "./picture-styles.js";
-import { seenPicture } from "./picture-seen.js";
+import { type SeenPicture, seenPicture } from "./picture-seen.js";
 import { meanOf } from "./row-strip.js";
 import type { Host, View, ViewCode } from "./view.js";
 
@@ -32,6 +33,8 @@ class PictureView implements View {
   /** The weights of all heads of the layer, by axis and token. */
   readonly #known = new Map<string, readonly Picture[] | undefined>();
   readonly #looks = new Looks();
+  /** The picture that lies below the weights, and what it was made of. */
+  #below: { readonly of: SeenPicture; readonly theme: Theme; readonly canvas: HTMLCanvasElement } | undefined;
 
   constructor(private readonly host: Host) {}
 
@@ -44,7 +47,7 @@ class PictureView implements View {
   }
 
   clear(): void {
-    this.#loaded = undefined;
+    this.#loaded = this.#below = undefined;
     this.#known.clear();
   }
 
@@ -148,6 +151,13 @@ class PictureView implements View {
     return overview && this.#looks.of(maps, layer, overview, this.host.scaleChoice, this.host.colors);
   }
 
+  #faded(picture: SeenPicture): HTMLCanvasElement {
+    const { theme } = this.host.colors;
+    if (this.#below?.of !== picture || this.#below.theme !== theme)
+      this.#below = { of: picture, theme, canvas: faded(picture.canvas, theme) };
+    return this.#below.canvas;
+  }
+
   #modes(): TemplateResult {
     const mode = (axis: Axis, words: string): TemplateResult => {
       const choose = (): void => {
@@ -198,7 +208,7 @@ class PictureView implements View {
         @pointermove=${(event: MouseEvent): void => this.#point(on(event))} @pointerleave=${this.#leave}
         @click=${(event: MouseEvent): void => this.#pin(on(event), event.shiftKey)}
         @keydown=${(event: KeyboardEvent): void => this.#onKey(event, loaded)} @blur=${this.#leave}>
-        ${picture.canvas}<canvas class="pic-tint" ${ref(tint)}></canvas><span class="pic-grid"></span>${marks.map(mark)}
+        ${this.#faded(picture)}<canvas class="pic-tint" ${ref(tint)}></canvas><span class="pic-grid"></span>${marks.map(mark)}
       </div>
     `;
   }
@@ -238,7 +248,8 @@ class PictureView implements View {
     const thumb = (weight: Picture, head: number): TemplateResult => {
       const paint = (element: Element | undefined): void => {
         const look = this.#lookOf(loaded, head);
-        if (element instanceof HTMLCanvasElement && look) paintSmall(element, weight, look, loaded);
+        if (!(element instanceof HTMLCanvasElement) || !look) return;
+        paintSmall(element, this.#faded(loaded.picture), weight, look, loaded);
       };
       const isOpen = head === this.host.state.head;
       return html`

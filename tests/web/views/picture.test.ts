@@ -48,6 +48,16 @@ test("a patch's weights lie over the picture, and are pinned and read with point
   expect(await stateOf(page, "head")).toBe(5);
   expect(await axe(page)).toEqual([]);
   await shoot(page, "picture");
+  // Weights are blue, and so is much of this picture: what is laid over has to be the strongest colour there.
+  const strengths = await page.$eval("#map >>> .pic-plot canvas", (below) => {
+    const { data } = (below).getContext("2d")?.getImageData(0, 0, 48, 48) as ImageData;
+    return Array.from({ length: data.length / 4 }, (_, pixel) => {
+      const channels = [...data.subarray(4 * pixel, 4 * pixel + 3)];
+      return Math.max(...channels) - Math.min(...channels);
+    });
+  });
+  expect(Math.max(...strengths)).toBeGreaterThan(0);
+  expect(Math.max(...strengths)).toBeLessThan(64);
   await page.$eval("#map", (element) => Object.assign(element, { theme: "dark" }));
   expect(await axe(page)).toEqual([]);
 });
