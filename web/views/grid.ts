@@ -22,8 +22,8 @@ const kCompactLeast = 6;
 /** Below maps of at least this side stands what the head is called, and from the second on that it has no name. */
 const kWordsSide = 64;
 const kWideSide = 96;
-/** The lines of these words, of which narrow ones take more, and the height of so many. */
-const linesOf = (side: number): number => (side < kWideSide ? 3 : 2);
+/** The lines of these words, which hold "same word in the other sentence" at any side, and the height of so many. */
+const linesOf = (side: number): number => (side < 80 ? 4 : side < 112 ? 3 : 2);
 const badgeHeight = (lines: number): number => 4 + 14 * lines;
 /** The heights of a head's name and of the line below the maps. */
 const kNameHeight = 16;

@@ -3,8 +3,10 @@
 import type { MetricName } from "headlens";
 import type { Page } from "puppeteer-core";
 import { expect, test } from "vitest";
+import type { AttentionMap } from "../../../web/elements/index.js";
 import { probeOf } from "../../../web/heads/probe.js";
 import { inOrder, kMeasuredMetrics, kRules, measure, nameOf, type Scores } from "../../../web/heads/rules.js";
+import { kUsualPair } from "../../../web/playground/usual.js";
 import { bestHead, cardOf } from "../../cards.js";
 import { axe, desktop, phone, seen } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
@@ -75,6 +77,23 @@ test("heads of tiny have the names that its card measured, in the grid and in th
   expect(badges).toContain(`${layer}.${head} antecedent of a pronoun`);
   await change(page, { view: "map", layer, head });
   expect(await page.$eval("#map >>> .name-button", (button) => button.firstChild?.nextSibling?.textContent)).toBe("antecedent of a pronoun");
+});
+
+test("no name is cut off below a small map, however long it is", async () => {
+  const page = await views.open([{ text: kSentence }]);
+  const expectWhole = async (width: number): Promise<void> => {
+    await page.setViewport({ width, height: 900 });
+    await page.$eval("#map", (map) => (map as AttentionMap).ready());
+    await labelsOf(page);
+    const cut = await page.$$eval("#map >>> .badge", (all) => all.filter(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
+      .map(({ textContent }) => textContent));
+    expect(cut, `${width} pixels`).toEqual([]);
+  };
+  const widths = [390, 700, 800, 900, 1000, 1100];
+  for (const width of widths) await expectWhole(width);
+  const { text, textPair } = kUsualPair;
+  await change(page, { model: "tiny-bert", text, textPair });
+  for (const width of widths) await expectWhole(width);
 });
 
 test("heads are called by the first name whose threshold is reached on these maps, and by no other", async () => {
