@@ -39,7 +39,7 @@ export const kExamples: readonly Example[] = [
   }),
 ];
 
-/** What a model reads. */
+/** The inputs of a model. */
 export type Input = Pick<State, "text" | "textPair" | "source" | "image">;
 
 /** Inputs beside those of the examples, in which heads of the built-in models find something, for the open head in other texts. */

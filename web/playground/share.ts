@@ -16,7 +16,7 @@ const kPins: ReadonlySet<string> = new Set<keyof State>(["query", "key"]);
 const isFlowing = (changed: readonly string[]): boolean =>
   changed.some((name) => kFlowing.has(name)) && changed.every((name) => kFlowing.has(name) || kPins.has(name));
 
-/** What a model reads. */
+/** The inputs of a model. */
 const kInputs = ["text", "textPair", "source", "image"] as const;
 
 /**
