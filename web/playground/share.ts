@@ -24,10 +24,12 @@ const kInputs = ["text", "textPair", "source", "image"] as const;
  * and second text belong to its own input only.
  */
 function unnamed({ model = kUsual.model, src = "", ...state }: Partial<State>): Readonly<State> {
-  const usual = usualOf(model) ?? kUsual;
+  const own = usualOf(model);
+  const usual = { ...(own ?? kUsual), model: kUsual.model };
   const isInput = kInputs.every((name) => state[name] === undefined || state[name] === usual[name]);
-  if (usual.model === model && src === "" && isInput) return usual;
-  const other = { ...usual, query: "", key: "" };
+  if (own && src === "" && isInput) return usual;
+  const { attention, view } = kUsual;
+  const other = { ...usual, attention, view, query: "", key: "" };
   // An address without any input would be that of the usual one.
   return usual.textPair === "" ? other : { ...other, textPair: "", text: state.text === "" ? usual.text : "" };
 }
