@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The open head on other inputs, where a reader sees how far its name holds. It is loaded once the page is drawn. */
+import { css } from "lit";
 import type { AttentionMap } from "../elements/index.js";
 import { askedOf } from "../elements/opening.js";
 import { sharedModel } from "../maps/engine.js";
 import { modelMaps } from "../maps/model-runs.js";
+import { isChanged } from "../maps/run.js";
 import type { Lease, MapSource } from "../maps/source.js";
 import { isSpecial } from "../maps/tokens.js";
 import { kInitial, type State } from "../state/state.js";
@@ -85,6 +87,54 @@ interface Other {
 
 type Open = (changes: Partial<State>) => void;
 
+const styles = css`
+  #elsewhere-list {
+    margin: 8px 0 0;
+    padding: 0;
+    list-style: none;
+  }
+
+  #elsewhere-list li {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr) auto;
+    align-items: end;
+    gap: 8px;
+    padding: 4px 0 8px;
+    border-bottom: 1px solid var(--line);
+  }
+
+  #elsewhere-list attention-map {
+    margin: 0;
+  }
+
+  #elsewhere-list attention-map::part(export) {
+    display: none;
+  }
+
+  #elsewhere-list li:not(.picture) attention-map::part(token) {
+    font-size: 15px;
+  }
+
+  #elsewhere-list attention-map::part(finding) {
+    font-size: 14px;
+    line-height: 20px;
+  }
+
+  #elsewhere-list button {
+    min-height: 28px;
+    padding: 0 8px;
+    color: var(--accent);
+    font-size: 14px;
+  }
+
+  @media (pointer: coarse) {
+    #elsewhere-list button {
+      min-height: 44px;
+    }
+  }
+`;
+if (styles.styleSheet) document.adoptedStyleSheets.push(styles.styleSheet);
+
 let kept = new Inputs("", "");
 let asked = 0;
 
@@ -109,7 +159,8 @@ export async function showElsewhere(state: Readonly<State>, open: Open): Promise
   section.hidden = others.length === 0;
   const where = state.image === "" ? "texts" : "pictures";
   label.textContent = `Head ${layer}.${head} ${state.image === "" ? "in" : "on"} other ${where}`;
-  note.textContent = others.length > kMost ? `The ${kMost} of ${others.length} texts in which it looks hardest at another token.` : "";
+  const chosen = others.length > kMost ? `The ${kMost} of ${others.length} texts in which it looks hardest at another token.` : "";
+  note.textContent = `${chosen} ${isChanged(askedOf(state).changes) ? "They show the model without your changes." : ""}`.trim();
   const shown = others.slice(0, kMost);
   while (list.children.length > shown.length) list.lastElementChild?.remove();
   shown.forEach((other, index) => showOne(other, index, state, open));

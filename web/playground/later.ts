@@ -2,7 +2,9 @@
 /** Code that a reader may want next is loaded once the first maps are drawn. If that fails, it is tried again when it is wanted. */
 import "../maps/changes.js";
 import "../maps/characters.js";
+import type { AttentionMap } from "../elements/index.js";
 import { sharedEngine } from "../maps/engine.js";
+import type { State } from "../state/state.js";
 import { kViews } from "../views/computed.js";
 import { byId } from "./by-id.js";
 
@@ -23,6 +25,37 @@ export async function prepare(): Promise<void> {
     await idle();
     await code().catch(() => undefined);
   }
+}
+
+/** Calls `act` once, when a reader comes near an element. */
+function whenNear(element: HTMLElement, act: () => void): void {
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
+    observer.disconnect();
+    act();
+  }, { rootMargin: "200px" });
+  observer.observe(element);
+}
+
+type Open = (changes: Partial<State>) => void;
+
+/** Shows the open head on other inputs; undefined until a reader has been near the place where they stand. */
+let showElsewhere: ((state: State, open: Open) => void) | undefined;
+let last: readonly [state: State, open: Open] | undefined;
+
+/** Loads the figures further down when a reader comes near them, now that those above have their place, and keeps them up to date. */
+export function showMore(steps: AttentionMap, state: State, open: Open): void {
+  const place = byId("elsewhere", HTMLElement);
+  if (!last) {
+    whenNear(steps, () => (steps.view = "steps"));
+    whenNear(place, () => {
+      // The figures above say what is wrong, when something is.
+      showElsewhere = (...now) => void import("./elsewhere.js").then((code) => code.showElsewhere(...now)).catch(() => (place.hidden = true));
+      if (last) showElsewhere(...last);
+    });
+  }
+  last = [state, open];
+  showElsewhere?.(state, open);
 }
 
 /** Tells readers in the footer what computed the maps, and how long the last ones took (milliseconds). */

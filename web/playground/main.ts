@@ -55,29 +55,6 @@ function readAddress(): void {
   show(shared.read((text) => show({ text })));
 }
 
-/** The worked example is loaded when a reader comes near it, once the figures above it have their place. */
-const nearby = new IntersectionObserver((entries) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  nearby.disconnect();
-  steps.view = "steps";
-}, { rootMargin: "200px" });
-
-/** The open head on other inputs is loaded when a reader comes near it, and follows the head from then on. */
-let isElsewhereNear = false;
-const elsewhere = new IntersectionObserver((entries) => {
-  if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-  elsewhere.disconnect();
-  isElsewhereNear = true;
-  showElsewhere();
-}, { rootMargin: "200px" });
-
-function showElsewhere(): void {
-  if (!isElsewhereNear) return;
-  const place = byId("elsewhere", HTMLElement);
-  // The figures above say what is wrong, when something is.
-  import("./elsewhere.js").then((code) => code.showElsewhere(stateNow(), change)).catch(() => (place.hidden = true));
-}
-
 let asked = 0;
 
 /** Follows the page from a change until its figures have drawn it, for readers in the footer and for tests. */
@@ -90,9 +67,6 @@ function shown(): void {
   void Promise.all(figures.map((figure) => figure.ready())).then(() => {
     if (mine !== asked) return;
     showState("drawn");
-    nearby.observe(steps);
-    elsewhere.observe(byId("elsewhere", HTMLElement));
-    showElsewhere();
     measureRedraw(since);
   });
 }
@@ -106,8 +80,9 @@ function measureRedraw(since: number): void {
   requestAnimationFrame(() => {
     const { duration } = performance.measure("headlens:redraw", { start: since, end: performance.now() });
     document.documentElement.dataset.redrawMs = duration.toFixed(1);
-    import("./later.js").then(({ prepare, showEngine }) => {
+    import("./later.js").then(({ prepare, showEngine, showMore }) => {
       showEngine(duration);
+      showMore(steps, stateNow(), change);
       return prepare();
     }).catch(() => undefined);
   });

@@ -61,6 +61,10 @@ export function readPage(reader: Reader): void {
     await reader.click("button", `Open “${hardest[1]?.text ?? ""}”`);
     await finding(new RegExp(`^${findings[1]?.split(" %")[0] ?? ""} %`));
     await reader.until(() => reader.texts("#elsewhere >>> .sentence-finding"), (now) => now.length === 3 && !now.includes(findings[1] ?? ""), "other texts");
+    await reader.reads("#elsewhere-note", /another token\.$/);
+    await reader.open("#ablate=1.2");
+    await reader.page.$eval("#elsewhere", (section) => section.scrollIntoView());
+    await reader.reads("#elsewhere-note", /They show the model without your changes\.$/);
   });
 
   test("writes another text, and the sentence, the maps and the predictions follow every letter", async () => {
