@@ -10,8 +10,8 @@ import type { Lease, MapSource } from "../maps/source.js";
 import { isSpecial } from "../maps/tokens.js";
 import { kInitial, type State } from "../state/state.js";
 import { byId } from "./by-id.js";
-import { type Input, kExamples, kMore } from "./examples.js";
-import { usualOf } from "./usual.js";
+import { kExamples, kMore } from "./examples.js";
+import { type Input, usualOf } from "./usual.js";
 
 /** So many inputs are shown. */
 const kMost = 3;
@@ -55,7 +55,7 @@ async function tellingRow(maps: MapSource, layer: number, head: number): Promise
 
 /** The maps of all inputs of one model, which are kept for the next head. */
 class Inputs {
-  readonly #leases = new Map<Input, Promise<Lease>>();
+  readonly #leases = new Map<string, Promise<Lease>>();
   readonly #abort = new AbortController();
 
   constructor(readonly model: string, readonly attention: string) {}
@@ -63,9 +63,10 @@ class Inputs {
   /** The maps of an input. */
   async of(input: Input): Promise<MapSource> {
     const asked = askedOf({ ...kInitial, ...input, model: this.model, attention: this.attention });
-    const lease = this.#leases.get(input) ?? modelMaps(asked, this.#abort.signal, () => undefined);
-    this.#leases.set(input, lease);
-    lease.catch(() => this.#leases.delete(input));
+    const key = JSON.stringify(input);
+    const lease = this.#leases.get(key) ?? modelMaps(asked, this.#abort.signal, () => undefined);
+    this.#leases.set(key, lease);
+    lease.catch(() => this.#leases.delete(key));
     return (await lease).maps;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page can open with these: for each built-in model inputs in which one of its heads makes its point. */
 import type { State } from "../state/state.js";
-import { kUsual, kUsualPair, kUsualPicture, kUsualTranslation, opened } from "./usual.js";
+import { type Input, kUsual, kUsualPair, kUsualPicture, kUsualTranslation, opened } from "./usual.js";
 
 export interface Example {
   readonly title: string;
@@ -38,9 +38,6 @@ export const kExamples: readonly Example[] = [
     query: "28",
   }),
 ];
-
-/** The inputs of a model. */
-export type Input = Pick<State, "text" | "textPair" | "source" | "image">;
 
 /** Inputs beside those of the examples, in which heads of the built-in models find something, for the open head in other texts. */
 export const kMore: Readonly<Record<string, readonly Partial<Input>[]>> = {

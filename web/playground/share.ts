@@ -2,7 +2,7 @@
 /** The page's address holds all that a reader chose, and goes back with the browser. */
 import { readAddress, writeAddress } from "../state/address.js";
 import type { State } from "../state/state.js";
-import { kUsual, usualOf } from "./usual.js";
+import { kInputs, kUsual, usualOf } from "./usual.js";
 
 /** Typing and sliding change an address often, which browsers limit: it follows with this delay, in milliseconds. */
 const kDelay = 250;
@@ -15,9 +15,6 @@ const kPins: ReadonlySet<string> = new Set<keyof State>(["query", "key"]);
 
 const isFlowing = (changed: readonly string[]): boolean =>
   changed.some((name) => kFlowing.has(name)) && changed.every((name) => kFlowing.has(name) || kPins.has(name));
-
-/** The inputs of a model. */
-const kInputs = ["text", "textPair", "source", "image"] as const;
 
 /**
  * Returns the values that an address with `state` need not name: those of the state that its model opens in, whose pins

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { kInitial, type State } from "../state/state.js";
 
+/** The inputs of a model. */
+export const kInputs = ["text", "textPair", "source", "image"] as const;
+export type Input = Pick<State, (typeof kInputs)[number]>;
+
 /** Returns the whole state of an example, which opens as a map. */
 export const opened = (state: Partial<State>): State => ({ ...kInitial, view: "map", ...state });
 
