@@ -37,6 +37,10 @@ class AttentionHandle {
     return Guard([&] { return RowSummariesToJs(MapsOf(layer), 0, head, row_begin, row_end); });
   }
 
+  val FillOverview(int layer, int begin, int end, int rows, int columns, bool largest, const val& to) const {
+    return Guard([&] { return headlens::FillOverview(MapsOf(layer), 0, begin, end, {rows, columns}, largest, to); });
+  }
+
   /// Gives rows of the logits: of the model; with a layer, as if that and all after it were not there; with a head of
   /// it, what the head adds. Without a layer or a head these are -1.
   val Logits(int layer, int head, int row_begin, int row_end) const {
@@ -175,6 +179,7 @@ EMSCRIPTEN_BINDINGS(attention) {
       .function("next", &AttentionHandle::Next)
       .function("map", &AttentionHandle::Map)
       .function("rowSummaries", &AttentionHandle::RowSummaries)
+      .function("fillOverview", &AttentionHandle::FillOverview)
       .function("logits", &AttentionHandle::Logits)
       .function("extremes", &AttentionHandle::Extremes)
       .function("explain", &AttentionHandle::Explain)

@@ -16,6 +16,10 @@ EM_JS(emscripten::EM_VAL, NewTensor, (const float* values, std::size_t count, em
   const begin = values >>> 2;
   return Emval.toHandle({data : HEAPF32.slice(begin, begin + count), shape : Emval.toValue(shape)});
 })
+EM_JS(void, SetFloats, (emscripten::EM_VAL to, std::size_t at, const float* values, std::size_t count), {
+  const begin = values >>> 2;
+  Emval.toValue(to).set(HEAPF32.subarray(begin, begin + count), at);
+})
 
 namespace headlens {
 namespace {
@@ -74,6 +78,10 @@ val ShapeToJs(const Shape& shape) { return val::array(std::vector<double>(shape.
 val TensorToJs(const Tensor& tensor) {
   const val shape = ShapeToJs(tensor.shape());
   return val::take_ownership(NewTensor(tensor.data(), tensor.values().size(), shape.as_handle()));
+}
+
+void CopyTo(const val& array, std::size_t at, std::span<const float> values) {
+  SetFloats(array.as_handle(), at, values.data(), values.size());
 }
 
 val Fillable(std::span<std::byte> bytes, DType dtype) {

@@ -49,6 +49,9 @@ val ShapeToJs(const Shape& shape);
 /// { data, shape }, whose data are a copy.
 val TensorToJs(const Tensor& tensor);
 
+/// Copies the values into a Float32Array of JavaScript's own, from its element `at` on.
+void CopyTo(const val& array, std::size_t at, std::span<const float> values);
+
 /// A typed array over `bytes`. It is to be used at once: when memory grows, it looks at nothing any more.
 val Fillable(std::span<std::byte> bytes, DType dtype);
 

@@ -2,6 +2,7 @@
 /// The maps of heads, and those of given queries and keys.
 #include "maps.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,15 @@
 
 namespace headlens {
 namespace {
+
+void FillPicture(const AttentionMaps& maps, Index b, Index h, const MapWindow& window, bool largest, const Tensor& to) {
+  // A picture of the largest weights is made as such even where it is as large as the map, since that summarises rows.
+  if (largest || to.shape() != Shape{window.rows(), window.columns()}) {
+    maps.Pooled(b, h, window, largest ? PoolKind::kMax : PoolKind::kMean, to.view<2>());
+  } else {
+    maps.Map(b, h, window, to.view<2>());
+  }
+}
 
 class MapsHandle {
  public:
@@ -33,6 +43,10 @@ class MapsHandle {
     return Guard([&] { return RowSummariesToJs(call_.maps(), batch, head, row_begin, row_end); });
   }
 
+  val FillOverview(int batch, int begin, int end, int rows, int columns, bool largest, const val& to) const {
+    return Guard([&] { return headlens::FillOverview(call_.maps(), batch, begin, end, {rows, columns}, largest, to); });
+  }
+
  private:
   MapsCall call_;
 };
@@ -47,19 +61,15 @@ EMSCRIPTEN_BINDINGS(maps) {
   emscripten::class_<MapsHandle>("Maps")
       .function("sizes", &MapsHandle::Sizes)
       .function("map", &MapsHandle::Map)
-      .function("rowSummaries", &MapsHandle::RowSummaries);
+      .function("rowSummaries", &MapsHandle::RowSummaries)
+      .function("fillOverview", &MapsHandle::FillOverview);
 }
 
 }  // namespace
 
 val MapToJs(const AttentionMaps& maps, Index b, Index h, const MapWindow& window, const Shape& picture, bool largest) {
   const Tensor map(picture);
-  // A picture of the largest weights is made as such even where it is as large as the map, since that summarises rows.
-  if (largest || picture != Shape{window.rows(), window.columns()}) {
-    maps.Pooled(b, h, window, largest ? PoolKind::kMax : PoolKind::kMean, map.view<2>());
-  } else {
-    maps.Map(b, h, window, map.view<2>());
-  }
+  FillPicture(maps, b, h, window, largest, map);
   return TensorToJs(map);
 }
 
@@ -74,6 +84,27 @@ val RowSummariesToJs(const AttentionMaps& maps, Index b, Index h, Index row_begi
     to(2, at) = static_cast<float>(rows[i].keys);
   }
   return TensorToJs(all);
+}
+
+val FillOverview(const AttentionMaps& maps, Index b, Index begin, Index end, const Shape& picture, bool largest,
+                 const val& to) {
+  const val pictures = to["maps"], largest_of_rows = to["largest"], keys = to["keys"];
+  const Tensor map(picture);
+  std::vector<float> numbers(static_cast<std::size_t>(maps.queries()));
+  for (Index h = begin; h < end; ++h) {
+    // The picture of the largest weights comes first, since it summarises the rows on its way.
+    FillPicture(maps, b, h, {0, maps.queries(), 0, maps.keys()}, largest, map);
+    const std::vector<RowSummary> rows = maps.Summaries(b, h, 0, maps.queries());
+    const auto i = static_cast<std::size_t>(h - begin);
+    CopyTo(pictures, i * map.values().size(), map.values());
+    const auto copy = [&](const val& array, auto number) {
+      std::ranges::transform(rows, numbers.begin(), number);
+      CopyTo(array, i * rows.size(), numbers);
+    };
+    copy(largest_of_rows, [](const RowSummary& row) { return row.largest; });
+    copy(keys, [](const RowSummary& row) { return static_cast<float>(row.keys); });
+  }
+  return val::undefined();
 }
 
 }  // namespace headlens

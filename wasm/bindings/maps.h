@@ -15,6 +15,12 @@ val MapToJs(const AttentionMaps& maps, Index b, Index h, const MapWindow& window
 /// The summaries of rows [row_begin, row_end): [3, rows], whose rows are lse, the largest weights, and numbers of keys.
 val RowSummariesToJs(const AttentionMaps& maps, Index b, Index h, Index row_begin, Index row_end);
 
+/// Fills `to`, which has the Float32Arrays `maps` [heads, picture], `largest` [heads, queries] and `keys` [heads,
+/// queries] of heads [begin, end). Each head is copied as soon as it is there: one large array costs JavaScript less
+/// than many, and the module no more than one picture.
+val FillOverview(const AttentionMaps& maps, Index b, Index begin, Index end, const Shape& picture, bool largest,
+                 const val& to);
+
 }  // namespace headlens
 
 #endif  // HEADLENS_WASM_BINDINGS_MAPS_H_

@@ -117,18 +117,13 @@ export abstract class WasmHeadMaps<H extends HeadMapsHandle> extends HandleResou
     const [rows, cols] = picture;
     const handle = this.held;
     return guarded("overview", () => {
-      const count = end - begin;
-      const tensor = (...shape: number[]): Tensor =>
-        ({ data: new Float32Array(shape.reduce((size, n) => size * n, count)), shape: [count, ...shape] });
+      const tensor = (...sizes: number[]): Tensor => {
+        const shape = [end - begin, ...sizes];
+        return { data: new Float32Array(shape.reduce((size, n) => size * n)), shape };
+      };
       const maps = tensor(rows, cols), largest = tensor(queries), visible = tensor(queries);
-      for (let i = 0; i < count; ++i) {
-        // The picture of the largest weights comes first, since it summarises the rows on its way.
-        const map = unwrap(handle.map(first + index, begin + i, 0, queries, 0, keys, ...picture), apiName);
-        const { data } = unwrap(handle.rowSummaries(first + index, begin + i, 0, queries), apiName);
-        maps.data.set(map.data, i * map.data.length);
-        largest.data.set(data.subarray(queries, 2 * queries), i * queries);
-        visible.data.set(data.subarray(2 * queries), i * queries);
-      }
+      const to = { maps: maps.data, largest: largest.data, keys: visible.data };
+      unwrap(handle.fillOverview(first + index, begin, end, ...picture, to), apiName);
       return { maps, largest, keys: visible };
     });
   }

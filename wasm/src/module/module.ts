@@ -175,6 +175,11 @@ export interface HeadMapsHandle extends Handle {
   ): RawTensor | Failure;
   /** Gives [3, rows]: ln Σ exp of the masked scores, the largest weights, and the numbers of keys that queries may look at. */
   rowSummaries(layerOrBatch: number, head: number, rowBegin: number, rowEnd: number): RawTensor | Failure;
+  /** Fills arrays with the pictures of whole maps [heads, rows, cols], and the last two rows of rowSummaries [heads, queries]. */
+  fillOverview(
+    layerOrBatch: number, headBegin: number, headEnd: number, rows: number, cols: number, largest: boolean,
+    to: Readonly<Record<"maps" | "largest" | "keys", Float32Array>>,
+  ): undefined | Failure;
 }
 
 /** Keeps the queries and keys that it was made from. */
