@@ -61,10 +61,10 @@ function ofBlock({ rows }: Scale, begin: number, end: number): number {
   return most;
 }
 
-/** The palette's code of each number of a picture. */
-export function codesOf({ part, size, values, known }: Picture, { scale, mask }: Look): Uint16Array {
-  const [rows, cols] = size;
-  const codes = new Uint16Array(rows * cols);
+/** The palette's code of each number of a picture, in `codes`. */
+export function codesOf(
+  { part, size: [rows, cols], values, known }: Picture, { scale, mask }: Look, codes = new Uint16Array(rows * cols),
+): Uint16Array {
   const ramp = rampOf(scale);
   const rowEnds = endsOf(part.rows[0], part.rows[1] - part.rows[0], rows);
   const colEnds = endsOf(part.cols[0], part.cols[1] - part.cols[0], cols);
@@ -82,16 +82,39 @@ export function codesOf({ part, size, values, known }: Picture, { scale, mask }:
   return codes;
 }
 
-/** Paints a picture with one pixel for each number, and returns its codes. Masked and unknown cells are transparent. */
+/** A picture's codes and pixels. */
+interface Painted {
+  readonly codes: Uint16Array<ArrayBuffer>;
+  readonly image: ImageData;
+}
+
+/** The memory of the last small picture: a page paints many of one size, and new memory for each takes longer than to paint it. */
+let kept: Painted | undefined;
+const kMostKept = 1 << 16;
+
+function memoryFor([height, width]: Size): Painted {
+  if (kept?.image.width === width && kept.image.height === height) return kept;
+  const memory = { codes: new Uint16Array(height * width), image: new ImageData(width, height) };
+  if (height * width <= kMostKept) kept = memory;
+  return memory;
+}
+
+/** What it returns is to be used at once, since the next picture may take its memory. Masked and unknown cells are transparent. */
+function painted(picture: Picture, look: Look): Painted {
+  const memory = memoryFor(picture.size);
+  const codes = codesOf(picture, look, memory.codes);
+  const pixels = new Uint32Array(memory.image.data.buffer);
+  const colors = look.palette.pixels;
+  for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
+  return memory;
+}
+
+/** Paints a picture with one pixel for each number, and returns its codes, which are to be used at once. */
 export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): Uint16Array {
   const [height, width] = picture.size;
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
-  const image = new ImageData(width, height);
-  const pixels = new Uint32Array(image.data.buffer);
-  const colors = look.palette.pixels;
-  const codes = codesOf(picture, look);
-  for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
+  const { codes, image } = painted(picture, look);
   canvas.getContext("2d")?.putImageData(image, 0, 0);
   return codes;
 }
@@ -135,12 +158,13 @@ export function fillUnknown(
 /** Where pictures wait for a moment in their own size before they are enlarged. */
 let small: HTMLCanvasElement | undefined;
 
-/** Paints a picture over a box of a canvas whose pixels are those of the screen. Unknown cells are dotted. */
+/** Paints a picture into an empty box of a canvas whose pixels are those of the screen. Unknown cells are dotted. */
 function paintInto(context: CanvasRenderingContext2D, picture: Picture, look: Look, box: Box): void {
   const { x, y, width, height } = box;
+  if (!picture.known && picture.size[0] === height && picture.size[1] === width)
+    return context.putImageData(painted(picture, look).image, x, y);
   small ??= document.createElement("canvas");
   const codes = paint(small, picture, look);
-  context.clearRect(x, y, width, height);
   // Pictures with more blocks than pixels are smoothed.
   context.imageSmoothingEnabled = Math.max(...picture.size) > Math.max(width, height);
   context.imageSmoothingQuality = "high";
@@ -207,16 +231,16 @@ class DrawAll extends Directive {
       Object.assign(canvas, { width, height });
       this.#drawn = [];
     }
-    all.forEach((placed, index) => {
-      const [picture, look, left = 0, top = 0, across = 0, down = 0] = placed;
-      const before = this.#drawn[index] ?? [];
-      if (isEqual(placed, before) || !(picture ?? before[0])) return;
-      const context = canvas.getContext("2d");
+    const changed = all.filter((placed, index) => !isEqual(placed, this.#drawn[index] ?? []));
+    const context = changed.length > 0 ? canvas.getContext("2d") : null;
+    // To empty the canvas at once is quicker than a box at a time.
+    if (changed.length === all.length) context?.clearRect(0, 0, width, height);
+    for (const [picture, look, left = 0, top = 0, across = 0, down = 0] of changed) {
       const [x, y] = [pixels(left), pixels(top)];
       const box = { x, y, width: pixels(left + across) - x, height: pixels(top + down) - y };
+      if (changed.length < all.length) context?.clearRect(box.x, box.y, box.width, box.height);
       if (context && picture && look) paintInto(context, picture, look, box);
-      else context?.clearRect(box.x, box.y, box.width, box.height);
-    });
+    }
     this.#drawn = all;
     return noChange;
   }

@@ -216,7 +216,7 @@ export type { Tile };
 function colored(tile: Tile, look: Look): void {
   if (tile.look === look) return;
   const codes = paint(tile.canvas, tile.picture, look);
-  tile.codes = tile.picture.known && codes;
+  tile.codes = tile.picture.known && codes.slice();
   tile.look = look;
 }
 
