@@ -98,10 +98,13 @@ export async function mapOf(
   const end = (pairs: Pairs["rows"]): number => (pairs.at(-1)?.[side] ?? -1) + 1;
   const [height, width] = [end(rows), end(cols)];
   const { values } = await maps.part(layer, head, { rows: [0, height], cols: [0, width] }, [height, width]);
-  return Float32Array.from({ length: rows.length * cols.length }, (_, cell) => {
-    const [row, col] = [rows[Math.floor(cell / cols.length)], cols[cell % cols.length]];
-    return values[(row?.[side] ?? 0) * width + (col?.[side] ?? 0)] ?? NaN;
+  const places = cols.map((pair) => pair[side]);
+  const aligned = new Float32Array(rows.length * places.length);
+  rows.forEach((pair, row) => {
+    const [to, from] = [row * places.length, pair[side] * width];
+    for (let col = 0; col < places.length; col++) aligned[to + col] = values[from + (places[col] as number)] ?? NaN;
   });
+  return aligned;
 }
 
 /** The maps of two sides and their difference. */

@@ -82,15 +82,14 @@ class CompareView implements View {
     const heads = maps.heads.flatMap((count, layer) => Array.from({ length: count }, (_, head) => ({ layer, head })));
     const ranked: Ranked[] = [];
     for (const [index, head] of heads.entries()) {
+      if (index % 16 === 0) await nextTurn(); // the maps come before it
       const [a, b] = await Promise.all([
         mapOf({ maps, ...head }, aligned, 0), mapOf({ maps: other, ...head }, aligned, 1),
       ]);
       if (this.#aligned !== aligned) return;
       ranked.push({ ...head, mean: meanDifference(a, b, maskOf(aligned, head.layer), aligned.cols.length) });
       this.#done = (index + 1) / heads.length;
-      if (index % 16 !== 15) continue;
-      this.host.requestUpdate();
-      await nextTurn();
+      if (index % 16 === 15) this.host.requestUpdate();
     }
     this.#ranked = ranked.sort((a, b) => b.mean - a.mean).slice(0, kTop);
     this.host.requestUpdate();
