@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * npm run bench: installs the peers once, without running any of their scripts, and starts bench.mjs (or tab.mjs,
- * first.mjs, page.mjs, explain.mjs, pythia.mjs or gpt2.mjs, when the first argument is its name) in a Node with relaxed
- * SIMD and type stripping.
+ * first.mjs, page.mjs, explore.mjs, explain.mjs, pythia.mjs or gpt2.mjs, when the first argument is its name) in a Node
+ * with relaxed SIMD and type stripping.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -45,7 +45,8 @@ const [kind, ...rest] = process.argv.slice(2);
 need("dist/node.js", "npm run build");
 // Each measures WebAssembly alone.
 const scripts = {
-  tab: "tab.mjs", first: "first.mjs", page: "page.mjs", explain: "explain.mjs", pythia: "pythia.mjs", gpt2: "gpt2.mjs",
+  tab: "tab.mjs", first: "first.mjs", page: "page.mjs", explore: "explore.mjs", explain: "explain.mjs",
+  pythia: "pythia.mjs", gpt2: "gpt2.mjs",
 };
 if (!scripts[kind]) need("build/native/headlens", "cmake --preset native && cmake --build --preset native");
 installPeers();

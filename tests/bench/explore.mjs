@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * npm run bench -- explore [FOLDER…]: how Explore answers a reader, in Chromium with one thread: how long a key press
+ * takes in a text of 64 tokens until the sentence, all heads, the open one, its finding and what comes next are painted,
+ * and how long a view takes to open, at first and again. A FOLDER is the dist/ of another state, which takes turns with
+ * this one. Figures are medians in milliseconds, and the range of the rounds.
+ */
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadavg } from "node:os";
+import { serve } from "../wasm/server.ts";
+import { launchChromium } from "../web/browser.ts";
+import { median } from "./measure.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const kRounds = 4;
+const kText = "the cat sat on the mat. ".repeat(9).trim(); // 64 tokens with the beginning
+const kKeys = " and then it was late, and they went home to bed";
+/** Keys that are typed before the measured ones, while the browser compiles what it runs often. */
+const kFirstKeys = " so the two";
+
+/* global document, requestAnimationFrame -- of the page */
+
+/** In the page: types a key into the sentence, and returns the milliseconds until the frame that shows all of it. */
+async function press(key) {
+  const field = document.getElementById("sentence").shadowRoot.querySelector("textarea");
+  const begin = performance.now();
+  field.value += key;
+  field.dispatchEvent(new Event("input", { bubbles: true, composed: true }));
+  return globalThis.painted(begin);
+}
+
+/** In the page: opens a view of the open head, and returns the milliseconds until the frame that shows it. */
+async function openView(name) {
+  const map = document.getElementById("map");
+  const begin = performance.now();
+  map.view = name;
+  await map.updateComplete;
+  return globalThis.painted(begin);
+}
+
+/** In the page: the milliseconds from `begin` until the figures are ready, and the frame with them is handed over. */
+async function painted(begin) {
+  await Promise.resolve();
+  await Promise.all(["sentence", "next", "grid", "map"].map((id) => document.getElementById(id).ready()));
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return performance.now() - begin;
+}
+
+const rest = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+
+async function figuresOf(page) {
+  const keys = [];
+  for (const key of kFirstKeys + kKeys) {
+    keys.push(await page.evaluate((one) => globalThis.press(one), key));
+    await rest(40);
+  }
+  const figures = { "a key press, until all is painted": median(keys.slice(kFirstKeys.length)) };
+  const views = await page.evaluate(() => document.getElementById("map").constructor.views
+    .filter(({ isOfHead }) => isOfHead).map(({ name }) => name));
+  for (const when of ["at first", "again"]) {
+    for (const view of views) {
+      await page.evaluate((one) => globalThis.openView(one), view === "map" ? "lines" : "map");
+      await rest(200);
+      figures[`${view} opens ${when}`] = await page.evaluate((one) => globalThis.openView(one), view);
+      await rest(200);
+    }
+  }
+  return figures;
+}
+
+async function measure(folder) {
+  const server = await serve(join(folder, "site"));
+  const browser = await launchChromium();
+  try {
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1440, height: 900 });
+    await page.goto(`${server.url}#text=${encodeURIComponent(kText)}`);
+    await page.waitForFunction(() => document.documentElement.dataset.state === "drawn");
+    await page.evaluate(`Object.assign(globalThis, { press: ${press}, openView: ${openView}, painted: ${painted} })`);
+    await rest(2000); // what is loaded later comes now
+    await page.evaluate(() => document.getElementById("sentence").shadowRoot.querySelector(".sentence-edit").click());
+    return await figuresOf(page);
+  } finally {
+    await browser.close();
+    await server.close();
+  }
+}
+
+const states = ["dist", ...process.argv.slice(2)];
+if (loadavg()[0] > 0.5) console.error(`The machine is busy (load ${loadavg()[0].toFixed(1)}): these times are too long.`);
+const all = states.map(() => []);
+for (let round = 0; round < kRounds; ++round) {
+  for (const [index, state] of states.entries()) all[index].push(await measure(resolve(root, state)));
+}
+console.log(["", ...states].map((cell, index) => (index ? cell.padStart(24) : cell.padEnd(40))).join(""));
+for (const name of Object.keys(all[0][0])) {
+  const cells = all.map((rounds) => {
+    const values = rounds.map((figures) => figures[name]).filter((value) => value !== undefined);
+    if (values.length === 0) return "–";
+    return `${median(values).toFixed(1)} (${Math.min(...values).toFixed(1)} to ${Math.max(...values).toFixed(1)})`;
+  });
+  console.log(name.padEnd(40) + cells.map((cell) => cell.padStart(24)).join(""));
+}
