@@ -231,7 +231,10 @@ class DrawAll extends Directive {
       Object.assign(canvas, { width, height });
       this.#drawn = [];
     }
-    const changed = all.filter((placed, index) => !isEqual(placed, this.#drawn[index] ?? []));
+    const changed = all.filter((placed, index) => {
+      const before = this.#drawn[index] ?? [];
+      return (placed[0] ?? before[0]) && !isEqual(placed, before);
+    });
     const context = changed.length > 0 ? canvas.getContext("2d") : null;
     // To empty the canvas at once is quicker than a box at a time.
     if (changed.length === all.length) context?.clearRect(0, 0, width, height);
