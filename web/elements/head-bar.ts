@@ -41,7 +41,7 @@ export function headBar(
     <div class="bar" part="bar">
       <button class="back" part="back" aria-label="All heads" @click=${(): void => host.closeHead()}><span aria-hidden="true">←</span> <span class="words">All heads</span></button>
       <span class="title" part="title">${layer}.${head}</span>${name}
-      ${step(-1, "‹", "Previous head", "[")}${step(1, "›", "Next head", "]")}
+      <span class="turns">${step(-1, "‹", "Previous head", "[")}${step(1, "›", "Next head", "]")}</span>
       <span class="tools">${tools}</span>
       ${views.length > 1 ? html`<span class="tabs" part="tabs" role="group" aria-label="View">${views.map(tab)}</span>` : nothing}
     </div>
@@ -116,6 +116,9 @@ export const kBarStyles = css`
   }
   .title {
     font: 600 16px/24px var(--mono);
+    white-space: nowrap;
+  }
+  .turns {
     white-space: nowrap;
   }
   .turn {

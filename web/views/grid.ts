@@ -23,7 +23,7 @@ const kCompactLeast = 6;
 const kWordsSide = 64;
 const kWideSide = 96;
 /** The lines of these words, which hold "same word in the other sentence" at any side, and the height of so many. */
-const linesOf = (side: number): number => (side < 80 ? 4 : side < 112 ? 3 : 2);
+const linesOf = (side: number): number => (side < 86 ? 4 : side < 112 ? 3 : 2);
 const badgeHeight = (lines: number): number => 4 + 14 * lines;
 /** The heights of a head's name and of the line below the maps. */
 const kNameHeight = 16;
