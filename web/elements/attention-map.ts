@@ -368,6 +368,7 @@ export class AttentionMap extends LitElement {
       get names() { return element.#naming?.names; },
       get colors() { return element.#colors; },
       get room() { return element.#room.room; },
+      addStyles: (styles) => element.#styles.add(styles),
       drawn: (view) => element.#work.show(view),
       openHead: (layer, head, view) => element.#openHead(layer, head, view),
       showHead(layer, head) {

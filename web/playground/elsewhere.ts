@@ -106,6 +106,7 @@ const styles = css`
 
   #elsewhere-list attention-map {
     margin: 0;
+    --attention-picture: 144px;
   }
 
   #elsewhere-list attention-map::part(export) {

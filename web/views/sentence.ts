@@ -11,6 +11,7 @@ import { kNoPattern } from "../heads/no-pattern.js";
 import { Looks, rowColors } from "../maps/canvas.js";
 import { tintStyle } from "../maps/ink.js";
 import type { Run } from "../maps/run.js";
+import { placeOf as placeOn } from "../maps/scale.js";
 import { checkHead, type MapSource, type Overview, overviewOf, type Picture } from "../maps/source.js";
 import { isSpecial, tokenLabel, tokenName } from "../maps/tokens.js";
 import { inSentence, wordsOf } from "../maps/word-groups.js";
@@ -19,6 +20,7 @@ import { headName, isEqual, toggled } from "../state/lists.js";
 import { pinnedRows, placeOf } from "../state/pins.js";
 import { Followed } from "./followed.js";
 import { meanOf } from "./row-strip.js";
+import type { SentencePicture } from "./sentence-picture.js";
 import type { Host, View, ViewCode } from "./view.js";
 
 /** Arcs lead to the keys that hold this much of the row, but to no more than so many. */
@@ -30,8 +32,6 @@ const kMostWritten = 1024;
 const kLeastHeight = 10;
 const kMostHeight = 44;
 const kBetweenLines = 14;
-/** The pixels on a side of a picture beside its patches: as high as eight rows of them. */
-const kPictureSide = 176;
 
 /** The row that is shown. `rows` are several where several are pinned. */
 interface Place {
@@ -62,8 +62,8 @@ class SentenceView implements View, ReactiveController {
   /** All that the arcs were drawn from last. */
   #drawnArcs: readonly unknown[] = [];
 
-  /** The picture of a run, which stands beside its patches. */
-  #seen: { readonly run: Run; readonly canvas: HTMLCanvasElement } | undefined;
+  /** The picture of a run, over which its patches lie. */
+  #seen: SentencePicture | undefined;
 
   /** The models that were read with, which decide the fields while there are no maps. */
   readonly #models = new Map<string, ModelInfo>();
@@ -107,13 +107,9 @@ class SentenceView implements View, ReactiveController {
 
   async #see(run: Run | undefined, signal: AbortSignal): Promise<void> {
     if (!run?.info.image || this.#seen?.run === run) return;
-    const { seenPicture } = await import("./picture-seen.js");
-    const { canvas } = await seenPicture(run, signal);
-    canvas.setAttribute("role", "img");
-    canvas.setAttribute("aria-label", "The picture, as the model sees it");
-    // Only pixels that are enlarged keep their edges.
-    canvas.classList.toggle("enlarged", canvas.width < kPictureSide);
-    this.#seen = { run, canvas };
+    const { SentencePicture, styles: more } = await import("./sentence-picture.js");
+    this.host.addStyles(more);
+    this.#seen = await SentencePicture.of(run, signal);
   }
 
   #place(maps: MapSource): Place {
@@ -186,11 +182,13 @@ class SentenceView implements View, ReactiveController {
     const look = this.#looks.of(maps, place.layer, overview, this.host.scaleChoice, this.host.colors);
     const colors = rowColors(picture, look);
     const row = place.rows.at(-1) ?? 0;
+    const held = holding(weights, kArcMass, kMostArcs);
     // Patches lie in their own grid, where arcs would only cross each other.
     const isPicture = maps.run?.info.image !== undefined;
-    this.#arcs = { row, cols: isPicture ? [] : holding(weights, kArcMass, kMostArcs), weights };
+    this.#arcs = { row, cols: isPicture ? [] : held, weights };
     const isCross = isAcross(maps);
     const keyOf = (col: number): string => tintStyle(colors.subarray(col * 4, col * 4 + 4));
+    const patchOf = (col: number): string => `${keyOf(col)}; --place: ${clamped(placeOn(look.scale, weights[col] ?? NaN, row))}`;
     const name = this.host.names?.[place.layer]?.[place.head]?.name;
     const { parts } = findingOf({
       weights, tokens: maps.tokens, keyTokens: maps.keyTokens, row, count: place.rows.length, head: headName(place),
@@ -198,16 +196,18 @@ class SentenceView implements View, ReactiveController {
       name: name === kNoPattern ? undefined : name,
     });
     return html`
-      <div class="sentence-rows" @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
+      <div class="sentence-rows ${isCross ? "sentence-across" : ""}" @keydown=${this.#onKey} @pointerleave=${this.#leave}>
         <svg class="sentence-arcs" aria-hidden="true"></svg>
         ${isCross ? this.#tokens(maps, "col", (col) => keyOf(col), place) : nothing}
-        ${this.#tokens(maps, "row", (index) => (isCross ? "" : keyOf(index)), place)}
+        ${this.#tokens(maps, "row", isPicture ? patchOf : (index) => (isCross ? "" : keyOf(index)), place, held)}
       </div>
       <p class="sentence-finding" part="finding" aria-live=${this.host.controls === "none" ? "off" : "polite"}>${parts.map(marked)}</p>
     `;
   }
 
-  #tokens(maps: MapSource, axis: "row" | "col", tint: (index: number) => string, place: Place): TemplateResult {
+  #tokens(
+    maps: MapSource, axis: "row" | "col", tint: (index: number) => string, place: Place, held: readonly number[] = [],
+  ): TemplateResult {
     const tokens = axis === "row" ? maps.tokens : maps.keyTokens;
     const { state, cursor } = this.host;
     const chosen = place.rows.at(-1) ?? 0;
@@ -221,7 +221,7 @@ class SentenceView implements View, ReactiveController {
       const { text, isSpaced } = inSentence(tokens, index, isFirst, maps);
       const isQuery = axis === "row" && place.rows.includes(index);
       const isPointed = axis === "col" ? cursor?.col === index : cursor?.col === index && cursor.row === undefined;
-      const classes = `${isQuery ? "query" : ""} ${isPointed ? "pointed" : ""} ${isSpaced ? "spaced" : ""} ${isSpecial(name) ? "special" : ""}`;
+      const classes = `${isQuery ? "query" : ""} ${held.includes(index) ? "holding" : ""} ${isPointed ? "pointed" : ""} ${isSpaced ? "spaced" : ""} ${isSpecial(name) ? "special" : ""}`;
       return html`<button
         class="sentence-token ${classes}" part="token" .style=${tint(index)} data-axis=${axis} data-index=${index}
         tabindex=${index === stop ? 0 : -1} aria-pressed=${pinned.has(String(index)) ? "true" : "false"}
@@ -231,14 +231,8 @@ class SentenceView implements View, ReactiveController {
     };
     const patches = maps.run?.attention.patches;
     if (patches) {
-      const [prefix, columns] = [tokens.length - patches[0] * patches[1], patches[1]];
-      const all = tokens.map((_, index) => index === prefix - 1
-        ? html`<span class="sentence-prefix">${token(index, true)}</span>` : token(index, true));
-      return html`
-        <div class="sentence-seen">
-          ${this.#seen && this.#seen.run === maps.run ? this.#seen.canvas : nothing}
-          <div class="sentence-tokens sentence-patches" role="group" aria-label="Patches" .style=${`--columns: ${columns}`}>${all}</div>
-        </div>`;
+      if (this.#seen?.run !== maps.run) return html``;
+      return this.#seen.render(tokens.map((_, index) => token(index, true)), patches, this.host.colors.theme);
     }
     const words = wordsOf(tokens, maps).filter(([from, to]) => to > begin && from < end);
     const label = axis === "row" ? "Tokens; each can be chosen to see what it looks at" : "Tokens of the source";
@@ -255,6 +249,8 @@ class SentenceView implements View, ReactiveController {
     this.host.point(axis === "row" ? { row: index } : { col: index });
   }
 
+  readonly #leave = (): void => this.host.point(undefined);
+
   readonly #onClick = (event: MouseEvent): void => {
     const { axis, index = "" } = (event.currentTarget as HTMLElement).dataset;
     const { query, key } = this.host.state;
@@ -267,12 +263,14 @@ class SentenceView implements View, ReactiveController {
   readonly #onKey = (event: KeyboardEvent): void => {
     const from = (event.target as HTMLElement).closest<HTMLElement>(".sentence-token");
     if (!from || event.altKey || event.ctrlKey || event.metaKey) return;
-    const group = from.closest(".sentence-tokens");
+    const group = from.closest<HTMLElement>(".sentence-tokens");
     const all = [...(group?.querySelectorAll<HTMLElement>(".sentence-token") ?? [])];
     const at = all.indexOf(from);
     const isRightToLeft = getComputedStyle(from).direction === "rtl";
+    const columns = Number(group?.dataset.columns);
     const moves: Readonly<Record<string, number>> = {
       ArrowLeft: at + (isRightToLeft ? 1 : -1), ArrowRight: at + (isRightToLeft ? -1 : 1), Home: 0, End: all.length - 1,
+      ArrowUp: at - columns, ArrowDown: at + columns,
     };
     const to = all[moves[event.key] ?? NaN];
     const { state } = this.host;
@@ -338,6 +336,9 @@ function arcBetween(from: DOMRect, to: DOMRect): string {
   return `M ${x} ${y} C ${x} ${y + lean}, ${toX} ${toY - lean}, ${toX} ${toY}`;
 }
 
+/** A place on the scale that is one; 0 for no number. */
+const clamped = (place: number): number => Math.min(Math.max(place || 0, 0), 1);
+
 const marked = ({ kind, text }: FindingPart): TemplateResult | string =>
   kind === "key" ? html`<b>${text}</b>` : kind === "name" ? html`<i>${text}</i>` : text;
 
@@ -368,6 +369,10 @@ const styles = css`
     max-height: 50vh;
     padding-top: 52px;
     overflow: hidden auto;
+  }
+  /* All arcs are between the two texts. */
+  .sentence-across {
+    padding-top: 4px;
   }
   .sentence-arcs {
     position: absolute;
@@ -426,37 +431,6 @@ const styles = css`
   .sentence-token:focus-visible {
     outline: 2px solid var(--ink);
     outline-offset: 2px;
-  }
-  /* Patches have no arcs above them. Eight rows of them and their picture do not scroll. */
-  .sentence-rows:has(> .sentence-seen) {
-    max-height: max(50vh, 440px);
-    padding-top: 8px;
-  }
-  .sentence-seen {
-    display: flex;
-    flex-wrap: wrap;
-    align-items: end;
-    gap: 12px 24px;
-  }
-  .sentence-seen canvas {
-    width: ${kPictureSide}px;
-    height: ${kPictureSide}px;
-    border-radius: 4px;
-    image-rendering: auto;
-  }
-  .sentence-seen canvas.enlarged {
-    image-rendering: pixelated;
-  }
-  .sentence-patches {
-    display: grid;
-    flex: 1 1 320px;
-    grid-template-columns: repeat(var(--columns), minmax(0, 48px));
-    gap: 2px;
-    font-size: 12px;
-    line-height: 20px;
-  }
-  .sentence-prefix {
-    grid-column: 1 / -1;
   }
   .sentence-picture {
     display: inline-block;

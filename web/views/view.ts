@@ -42,6 +42,8 @@ export interface Host extends ReactiveControllerHost {
   readonly example: WorkedExample;
   readonly colors: Colors;
   readonly room: Room;
+  /** Adds the styles of a part of the view that was loaded later. */
+  addStyles(styles: CSSResult): void;
   /** Called when `view` has something new to draw. */
   drawn(view: View): void;
   /** Called when a head was chosen, to be shown by the view `view`. */

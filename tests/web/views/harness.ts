@@ -72,6 +72,19 @@ export class Views {
     return page;
   }
 
+  /** The weights [65, 65] of a head of tiny-vit on a picture, whose pixels are those that the page decodes. */
+  async ofPicture(page: Page, address: string, layer: number, head: number): Promise<Float32Array> {
+    const pixels = await page.evaluate(async (of) => {
+      const bitmap = await createImageBitmap(await (await fetch(of)).blob());
+      const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+      context?.drawImage(bitmap, 0, 0);
+      return [...(context?.getImageData(0, 0, bitmap.width, bitmap.height).data ?? [])];
+    }, address);
+    const side = Math.sqrt(pixels.length / 4);
+    const model = await this.engine.loadModel("tiny-vit");
+    return model.attend({ width: side, height: side, data: Uint8ClampedArray.from(pixels) }).map(layer, head).data;
+  }
+
   /** The first page without its elements, or a new one if the test has it already or needs another screen. */
   async #page(view: View): Promise<Opened> {
     const isFirst = view === desktop && !this.#isFilled;

@@ -12,15 +12,7 @@ const kPicture = { view: "picture", model: "tiny-vit", image, layer: 1, head: 2,
 
 test("a patch's weights lie over the picture, and are pinned and read with pointer and keys", async () => {
   const page = await views.open([kPicture]);
-  const pixels = await page.evaluate(async (address) => {
-    const bitmap = await createImageBitmap(await (await fetch(address)).blob());
-    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
-    context?.drawImage(bitmap, 0, 0);
-    return [...(context?.getImageData(0, 0, bitmap.width, bitmap.height).data ?? [])];
-  }, image);
-  const model = await views.engine.loadModel("tiny-vit");
-  const side = Math.sqrt(pixels.length / 4);
-  const { data } = model.attend({ width: side, height: side, data: Uint8ClampedArray.from(pixels) }).map(1, 2);
+  const data = await views.ofPicture(page, image, 1, 2);
   const row = (token: number): number[] => [...data.subarray(token * 65, token * 65 + 65)];
   const strongest = (weights: number[]): string[] =>
     weights.sort((a, b) => b - a).slice(0, 10).map((weight) => weight.toFixed(2));

@@ -185,6 +185,47 @@ test("a picture stands beside its patches, and another one takes its place", asy
   expect(await page.$("#map >>> .sentence-seen")).toBeNull();
 });
 
+test("patches lie at their places over the picture, as strong as their weights, the largest with names", async () => {
+  const image = "/dist/models/tiny-vit/examples/00.png";
+  const page = await views.open([{ view: "sentence", model: "tiny-vit", image, layer: 1, head: 2, query: "0" }]);
+  const row = [...(await views.ofPicture(page, image, 1, 2)).subarray(0, 65)];
+  const plate = await page.$eval("#map >>> .sentence-plate", (of) => {
+    const { left, top, width, height } = of.getBoundingClientRect();
+    const patches = [...of.querySelectorAll<HTMLElement>(".sentence-token")].map((patch) => {
+      const { left: x, top: y } = patch.getBoundingClientRect();
+      const { color, backgroundColor } = getComputedStyle(patch);
+      const opacity = Number(/\/ ([\d.]+)\)$/.exec(backgroundColor)?.[1] ?? 1);
+      return {
+        name: patch.textContent, row: ((y - top) / height) * 8, column: ((x - left) / width) * 8,
+        isNamed: color !== "rgba(0, 0, 0, 0)", opacity,
+      };
+    });
+    return { below: of.querySelector("canvas")?.getBoundingClientRect().width === width, patches };
+  });
+  expect(plate.below).toBe(true);
+  expect(plate.patches.length).toBe(64);
+  const order = [...row.keys()].sort((a, b) => (row[b] ?? 0) - (row[a] ?? 0));
+  let mass = 0;
+  const held = order.slice(0, Math.min(order.findIndex((token) => (mass += row[token] ?? 0) >= 0.9) + 1, 8));
+  for (const [index, patch] of plate.patches.entries()) {
+    const [down, across] = [Math.floor(index / 8), index % 8];
+    expect(patch.name?.trim()).toBe(`${down},${across}`);
+    expect(patch.row).toBeCloseTo(down, 1);
+    expect(patch.column).toBeCloseTo(across, 1);
+    expect(patch.isNamed, patch.name ?? "").toBe(held.includes(index + 1));
+  }
+  // The colours themselves are tested with the map; here, larger weights are less transparent.
+  const faint = plate.patches.filter(({ isNamed }) => !isNamed);
+  const weightOf = (patch: (typeof faint)[number]): number => row[plate.patches.indexOf(patch) + 1] ?? NaN;
+  const opacities = [...faint].sort((a, b) => weightOf(a) - weightOf(b)).map(({ opacity }) => opacity);
+  expect(opacities).toEqual([...opacities].sort((a, b) => a - b));
+  expect(new Set(opacities).size).toBeGreaterThan(10);
+  await page.focus("#map >>> .sentence-token[data-index='0']");
+  for (const key of ["ArrowRight", "ArrowDown", "ArrowRight"] as const) await page.keyboard.press(key);
+  await page.keyboard.press("p");
+  expect(await stateOf(page, "query"), "one row down, one column further").toBe("10");
+});
+
 test("a model that reads texts has fields for them, even without a text after one that reads pictures", async () => {
   const image = "/dist/models/tiny-vit/examples/00.png";
   const page = await views.open([{ view: "sentence", model: "tiny-vit", image, controls: "full" }]);
