@@ -8,7 +8,7 @@ import { kLength, kSequences } from "./probe.js";
 import type { Finding, HeadName, Measured } from "./rules.js";
 
 const kPlaces: Readonly<Record<Measured, string>> = {
-  card: "the card's probe",
+  card: "the card’s probe",
   probe: `${kSequences} × ${kLength} random tokens twice`,
   text: "this input",
 };

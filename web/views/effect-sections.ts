@@ -57,7 +57,7 @@ export function writtenSection({ run, tokens }: RunMaps, { written, row, isSilen
     html`<div><p class="effect-faint" aria-hidden="true">${name}</p>${bars(items(of), most, name)}</div>`;
   return section(
     title, html`<div class="effect-columns">${column("makes likelier", likelier)} ${column("makes less likely", lessLikely)}</div>`,
-    "What it adds directly to the logits, with the final norm's division frozen. What later layers make of it is left out.",
+    "What it adds directly to the logits, with the final norm’s division frozen. What later layers make of it is left out.",
   );
 }
 
@@ -86,7 +86,7 @@ function lensTable(run: Run, { answer, layers }: Lens, layer: number): TemplateR
     const name = after === 0 ? "the embeddings" : `layer ${after - 1}`;
     return html`
       <tr class=${isHere ? "here" : ""}>
-        <th scope="row">${name}${isHere ? html` <span class="effect-here">this head's</span>` : nothing}</th>
+        <th scope="row">${name}${isHere ? html` <span class="effect-here">this head’s</span>` : nothing}</th>
         <td class="effect-best">${labelOf(run, best)}</td>
         <td>${percent(best.probability)}</td>
         <td>${rank}</td>
@@ -198,7 +198,7 @@ function movedHeads(
   const about = isTooMuch
     ? "The maps of so long a text are not compared."
     : largest.length > 0
-    ? "The share of each head's attention that goes elsewhere now."
+    ? "The share of each head’s attention that goes elsewhere now."
     : `No map of a ${which} changes: only later layers see what this changes.`;
   return html`
     <p class="effect-heading">Maps that changed most</p>

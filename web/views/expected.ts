@@ -14,7 +14,7 @@ const kLongestClass = 40;
 /** The sentence for models that expect nothing where their maps are shown; undefined for those that do. */
 export function whyNothing({ info, shown }: Run): string | undefined {
   if (info.logits === 0) return "This model has no output layer, so there is nothing that it expects.";
-  if (shown === "encoder") return "The encoder only reads the source. Its decoder expects tokens: choose the decoder's attention or the cross-attention.";
+  if (shown === "encoder") return "The encoder only reads the source. Its decoder expects tokens: choose the decoder’s attention or the cross-attention.";
   return undefined;
 }
 

@@ -113,7 +113,7 @@ class WhyView implements View {
         ${against === undefined
           ? html`<span class="why-faint">The softmax does not see what all keys of a row have in common. A comparison leaves it out.</span>`
           : html`<select aria-label="The other key" .value=${String(other)} @change=${choose}>${offered.map(option)}</select>
-              <span class="why-faint">All numbers but the last table's are differences between the two keys.</span>`}
+              <span class="why-faint">All numbers but the last table’s are differences between the two keys.</span>`}
       </div>
     `;
   }

@@ -58,7 +58,7 @@ test("a head writes, copies, and stands among the layers, with the engine's numb
     if (most > 0.001 && most < 0.999) expect(share).toBe(percent(most));
     if ((all[at]?.probability ?? 0) > 0.001) expect(probability).toBe(percent(all[at]?.probability ?? NaN));
   }
-  expect(rows.map(([name]) => name?.replace(/\s+/g, " "))).toEqual(["the embeddings", "layer 0", "layer 1", "layer 2", "layer 3 this head's"]);
+  expect(rows.map(([name]) => name?.replace(/\s+/g, " "))).toEqual(["the embeddings", "layer 0", "layer 1", "layer 2", "layer 3 this head’s"]);
   await shoot(page, "effect-desktop");
   expect(await axe(page)).toEqual([]);
 });
