@@ -27,12 +27,13 @@ export const compareStyles = css`
   }
   .cmp-maps {
     display: grid;
-    grid-template-columns: repeat(auto-fit, minmax(min(240px, 100%), 1fr));
+    grid-template-columns: repeat(auto-fit, minmax(min(280px, 100%), 1fr));
     gap: 16px;
     width: 100%;
     max-width: 1200px;
   }
   .cmp-figure {
+    container-type: inline-size;
     margin: 0;
   }
   .cmp-figure figcaption,
@@ -49,6 +50,41 @@ export const compareStyles = css`
     background: var(--hatch);
     direction: ltr;
     cursor: pointer;
+  }
+  .cmp-rows span,
+  .cmp-cols span {
+    position: absolute;
+    overflow: hidden;
+    color: var(--faint);
+    font: 12px/14px var(--mono);
+    text-overflow: ellipsis;
+    white-space: pre;
+    pointer-events: none;
+  }
+  .cmp-rows span {
+    inset: calc((var(--at) + 0.5) * 100% / var(--rows) - 7px) calc(100% + 6px) auto auto;
+    max-width: calc(var(--left) - 6px);
+  }
+  .cmp-cols span {
+    inset: auto auto calc(100% + 4px) calc((var(--at) + 0.5) * 100% / var(--cols) + 6px);
+    max-width: calc(var(--top) / 0.87);
+    rotate: -60deg;
+    transform-origin: bottom left;
+  }
+  .cmp-plot span.chosen {
+    color: var(--accent);
+    font-weight: 600;
+  }
+  /* Small maps have no space for names; what is pointed at is written below. */
+  @container (min-width: 340px) {
+    .cmp-plot {
+      margin: var(--top) var(--right) 0 var(--left);
+    }
+  }
+  @container (max-width: 339.9px) {
+    .cmp-plot span {
+      display: none;
+    }
   }
   .cmp-cell {
     position: absolute;

@@ -14,11 +14,14 @@ import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
 import { type Aligned, mapOf, openOther, type Side } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
+import { marginsOf } from "./map-axes.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
 const kTop = 8;
 /** The scale of differences ends here at least, so that what is hardly there is not seen as if it were large. */
 const kLeast = 0.01;
+/** So many names fit on a side of the smallest map that has any. */
+const kMostLabels = 16;
 interface Ranked { readonly layer: number; readonly head: number; readonly mean: number }
 
 /** The colours of the three maps, and those of the bars beside them. */
@@ -182,13 +185,14 @@ class CompareView implements View {
       <figure class="cmp-figure">
         <figcaption><b>${name}</b> <bdi>${words}</bdi></figcaption>
         <div class="cmp-plot" role="application" tabindex=${which === 0 ? 0 : -1}
-          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}`}
+          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; ${marginStyle(aligned)}`}
           aria-label=${`${name}: ${height} rows and ${width} columns of aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
           @pointermove=${(event: MouseEvent): void => this.#point(aligned, cell(event))}
           @pointerleave=${(): void => this.host.point(undefined)}
           @click=${(event: MouseEvent): void => this.#pin(aligned, cell(event), event.shiftKey)}
           @keydown=${(event: KeyboardEvent): void => this.#onKey(event, aligned, at)}>
           <canvas ${draw(pictureOf(values, height, width), of[which])}></canvas><i class="cmp-cell"></i>
+          ${labels(aligned, which === 1 ? 1 : 0, at)}
         </div>
         <div class="cmp-scale">
           <small>${scale.kind === "row" ? "0" : formatOn(scale, scale.min)}</small><canvas aria-hidden="true" ${draw(kBar, bars[which])}></canvas>
@@ -295,6 +299,27 @@ function meanDifference(a: Float32Array, b: Float32Array, mask: CellMask, width:
     count++;
   });
   return count > 0 ? sum / count : 0;
+}
+
+/** The space for the names of rows and columns, which is the same beside all maps. */
+function marginStyle({ sides }: Aligned): string {
+  const all = sides.map(({ maps }) => marginsOf(maps));
+  return (["left", "top", "right"] as const).map((side) => `--${side}: ${Math.max(...all.map((margins) => margins[side]))}px`).join("; ");
+}
+
+/** The names of a side's rows and columns: of large maps every second, third, …, and those of the cell that is looked at. */
+function labels({ rows, cols, sides }: Aligned, side: 0 | 1, at: Cell): TemplateResult {
+  const { tokens, keyTokens } = sides[side].maps;
+  const axis = (name: "row" | "col", pairs: readonly Pair[], of: readonly string[]): TemplateResult => {
+    const every = Math.ceil(pairs.length / kMostLabels);
+    const label = (pair: Pair, index: number): TemplateResult | typeof nothing => {
+      const isChosen = index === at[name];
+      if (!isChosen && (index % every > 0 || Math.abs(index - at[name]) < every)) return nothing;
+      return html`<span class=${isChosen ? "chosen" : ""} .style=${`--at: ${index}`}>${tokenLabel(of[pair[side]] ?? "")}</span>`;
+    };
+    return html`<div class=${`cmp-${name}s`} aria-hidden="true">${pairs.map(label)}</div>`;
+  };
+  return html`${axis("row", rows, tokens)}${axis("col", cols, keyTokens)}`;
 }
 
 const pictures = new WeakMap<Float32Array, Picture>();

@@ -27,6 +27,11 @@ test("two texts are aligned, and what differs is what the engine says", async ()
   const exact = [...difference.divergences().data];
   exact.forEach((value, pair) => expect(Math.abs(value - (kl[pair] ?? NaN))).toBeLessThan(1e-3));
   expect(await texts(page, "#map >>> .cmp-strip del")).toHaveLength(2);
+  const { tokens } = views.tiny.attend(kSentence);
+  const aligned = difference.pairs.map(([a]) => tokens[a]?.trim());
+  for (const axis of ["rows", "cols"])
+    expect((await texts(page, `#map >>> .cmp-figure:first-child .cmp-${axis} > span`)).map((text) => text.trim())).toEqual(aligned);
+  expect((await texts(page, "#map >>> .cmp-figure:last-child .cmp-rows .chosen")).map((text) => text.trim())).toEqual(["and"]);
   difference.dispose();
   await seen(page, "#map >>> .cmp-heads button");
   expect(await texts(page, "#map >>> .cmp-heads button")).toHaveLength(8);
