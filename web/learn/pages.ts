@@ -16,6 +16,8 @@ export interface ToldChapter {
   readonly name: string;
   readonly title: string;
   readonly intro: string;
+  /** A small picture of it, as HTML. */
+  readonly glyph: string;
   readonly told: readonly Told[];
 }
 
@@ -108,9 +110,11 @@ export function chapterPage(chapters: readonly ToldChapter[], index: number): st
 }
 
 export function contentsPage(chapters: readonly ToldChapter[]): string {
-  const entry = ({ name, title, told }: ToldChapter): string => `
+  const entry = ({ name, title, glyph, told }: ToldChapter): string => `
         <li><a href="./${name}/">${escaped(title)}</a>
-          <ul>${told.map((one) => `<li><a href="./${name}/#${one.name}">${escaped(one.lesson.title)}</a></li>`).join("")}</ul>
+          <div class="entry">${glyph}
+            <ul>${told.map((one) => `<li><a href="./${name}/#${one.name}">${escaped(one.lesson.title)}</a></li>`).join("")}</ul>
+          </div>
         </li>`;
   const body = `
     <main id="main" class="index">

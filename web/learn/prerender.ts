@@ -10,10 +10,12 @@ import { marked } from "marked";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { kBook, type Chapter } from "./book.js";
 import { drawFigure } from "./drawing/figure.js";
+import { glyph } from "./drawing/glyph.js";
 import { kNoHands } from "./drawing/look.js";
 import { figureStyles } from "./drawing/styles.js";
 import { exploreAddress, firstValues, type Lesson } from "./lesson.js";
 import { chapterPage, contentsPage, rowsPage, type TaughtRows, type Told } from "./pages.js";
+import type { Scene } from "./scene.js";
 
 const kSources = "web/learn/chapters";
 
@@ -21,15 +23,15 @@ const read = (path: string): string | undefined => (existsSync(path) ? readFileS
 const prose = async (path: string): Promise<string> => marked.parse(read(path) ?? "", { async: true });
 
 /** Draws a figure in its first state, and finds its place in Explore. Comments in its HTML only tell Lit where its parts are, and nothing is alive here. */
-async function standing(engine: Engine, lesson: Lesson): Promise<{ figure: string; explore: string }> {
+async function standing(engine: Engine, lesson: Lesson): Promise<{ figure: string; explore: string; scene: Scene }> {
   const values = firstValues(lesson.controls);
   const scene = await lesson.run(engine, values);
   const drawn = await collectResult(render(drawFigure(lesson, { isAlive: false, values, scene }, kNoHands)));
   const figure = drawn.replaceAll(/<!--.*?-->/gs, "").replaceAll(/\s*\n\s*/g, "\n");
-  return { figure, explore: exploreAddress(lesson, values, scene) };
+  return { figure, explore: exploreAddress(lesson, values, scene), scene };
 }
 
-async function tell(engine: Engine, chapter: Chapter, name: string): Promise<Told> {
+async function tell(engine: Engine, chapter: Chapter, name: string): Promise<Told & { scene: Scene }> {
   const load = chapter.lessons[name];
   if (!load) throw new Error(`the chapter ${chapter.name} has no lesson ${name}`);
   const { default: lesson } = await load();
@@ -49,7 +51,8 @@ const chapters = [];
 for (const chapter of written) {
   const told = [];
   for (const name of Object.keys(chapter.lessons)) told.push(await tell(engine, chapter, name));
-  chapters.push({ ...chapter, intro: await prose(`${kSources}/${chapter.name}/chapter.md`), told });
+  const intro = await prose(`${kSources}/${chapter.name}/chapter.md`);
+  chapters.push({ ...chapter, intro, glyph: glyph(told.map(({ scene }) => scene)), told });
 }
 for (const [index, chapter] of chapters.entries()) {
   mkdirSync(`${out}/learn/${chapter.name}`, { recursive: true });

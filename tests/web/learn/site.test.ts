@@ -7,6 +7,7 @@ import type { Browser, HTTPResponse, Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttentionMap } from "../../../web/elements/index.js";
 import { kBook } from "../../../web/learn/book.js";
+import { kSteps, paletteOf } from "../../../web/maps/palette.js";
 import { readState } from "../../../web/state/state.js";
 import { serve, type Server } from "../../wasm/server.js";
 import { axe, drawn, holds, launchChromium, open, phone, root, servePackage, servePlayground, type Served } from "../browser.js";
@@ -155,6 +156,24 @@ test.each(["learn/", "learn/rows/"])("%s fits a phone, and axe finds nothing", a
     expect(faults).toEqual([]);
     await page.close();
   }
+});
+
+test("each chapter has its first map as a picture, in the contents", async () => {
+  const { page } = await open(browser, `${site.url}learn/`, undefined, false);
+  const pictures = await page.$$eval(".chapters > li", (chapters) => chapters.map((chapter) => ({
+    title: chapter.querySelector("a")?.textContent,
+    size: chapter.querySelector("svg")?.getAttribute("viewBox"),
+    cells: [...chapter.querySelectorAll("rect")].map((cell) =>
+      ({ row: cell.y.baseVal.value, col: cell.x.baseVal.value, color: getComputedStyle(cell).fill })),
+  })));
+  expect(pictures.map(({ size }) => size !== undefined)).toEqual(kChapters.map(() => true));
+  const masks = pictures.find(({ title }) => title === "Masks");
+  expect(masks?.size).toBe("0 0 4 4");
+  expect(masks?.cells.map(({ row, col }) => [row, col]), "no query sees what comes after it")
+    .toEqual([[0, 0], [1, 0], [1, 1], [2, 0], [2, 1], [2, 2], [3, 0], [3, 1], [3, 2], [3, 3]]);
+  const end = paletteOf("sequential", "light").bytes.subarray(4 * (kSteps - 1));
+  expect(masks?.cells[0]?.color, "the first query has one key").toBe(`rgb(${end[0]}, ${end[1]}, ${end[2]})`);
+  await page.close();
 });
 
 /** The engine of Node and that of the page may differ in the last digit that is printed. */

@@ -10,11 +10,19 @@ import { paletteOf, kSteps, type Colormap } from "../../maps/palette.js";
 
 const kTones = 32;
 
-/** The class of a value. Diverging values are divided by `most`, the largest magnitude around them. */
+/** The largest magnitude among finite numbers, or 0. */
+export const largestOf = (values: Float32Array): number =>
+  values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
+
+/** The place of a value among a palette's colours, from 0 to 1. Diverging values are divided by `most`, the largest magnitude around them. */
+export function shareOf(value: number, colormap: Colormap, most: number): number {
+  return Math.min(Math.max(colormap === "sequential" ? value : (value / (most || 1) + 1) / 2, 0), 1);
+}
+
+/** The class of a value, or of none. */
 export function toneOf(value: number, colormap: Colormap, most: number): string {
   if (!Number.isFinite(value)) return "";
-  const share = colormap === "sequential" ? value : (value / (most || 1) + 1) / 2;
-  return `${colormap === "sequential" ? "w" : "d"}${Math.round(kTones * Math.min(Math.max(share, 0), 1))}`;
+  return `${colormap === "sequential" ? "w" : "d"}${Math.round(kTones * shareOf(value, colormap, most))}`;
 }
 
 /** A reader's own colours do not take the place of those that are numbers. */
