@@ -82,39 +82,24 @@ export function codesOf(
   return codes;
 }
 
-/** A picture's codes and pixels. */
-interface Painted {
-  readonly codes: Uint16Array<ArrayBuffer>;
-  readonly image: ImageData;
-}
+/** The memory of the last picture: a page paints many of one size, and new memory for each takes longer than to paint it. */
+let kept: { readonly codes: Uint16Array<ArrayBuffer>; readonly image: ImageData } | undefined;
 
-/** The memory of the last small picture: a page paints many of one size, and new memory for each takes longer than to paint it. */
-let kept: Painted | undefined;
-const kMostKept = 1 << 16;
-
-function memoryFor([height, width]: Size): Painted {
-  if (kept?.image.width === width && kept.image.height === height) return kept;
-  const memory = { codes: new Uint16Array(height * width), image: new ImageData(width, height) };
-  if (height * width <= kMostKept) kept = memory;
-  return memory;
-}
-
-/** What it returns is to be used at once, since the next picture may take its memory. Masked and unknown cells are transparent. */
-function painted(picture: Picture, look: Look): Painted {
-  const memory = memoryFor(picture.size);
-  const codes = codesOf(picture, look, memory.codes);
-  const pixels = new Uint32Array(memory.image.data.buffer);
-  const colors = look.palette.pixels;
-  for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
-  return memory;
-}
-
-/** Paints a picture with one pixel for each number, and returns its codes, which are to be used at once. */
+/**
+ * Paints a picture with one pixel for each number, and returns its codes, which are to be used at once: the next picture
+ * takes their memory. Masked and unknown cells are transparent.
+ */
 export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): Uint16Array {
   const [height, width] = picture.size;
   if (canvas.width !== width) canvas.width = width;
   if (canvas.height !== height) canvas.height = height;
-  const { codes, image } = painted(picture, look);
+  if (kept?.image.width !== width || kept.image.height !== height)
+    kept = { codes: new Uint16Array(height * width), image: new ImageData(width, height) };
+  const { codes, image } = kept;
+  codesOf(picture, look, codes);
+  const pixels = new Uint32Array(image.data.buffer);
+  const colors = look.palette.pixels;
+  for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
   canvas.getContext("2d")?.putImageData(image, 0, 0);
   return codes;
 }
@@ -161,8 +146,6 @@ let small: HTMLCanvasElement | undefined;
 /** Paints a picture into an empty box of a canvas whose pixels are those of the screen. Unknown cells are dotted. */
 function paintInto(context: CanvasRenderingContext2D, picture: Picture, look: Look, box: Box): void {
   const { x, y, width, height } = box;
-  if (!picture.known && picture.size[0] === height && picture.size[1] === width)
-    return context.putImageData(painted(picture, look).image, x, y);
   small ??= document.createElement("canvas");
   const codes = paint(small, picture, look);
   // Pictures with more blocks than pixels are smoothed.
@@ -235,13 +218,14 @@ class DrawAll extends Directive {
       const before = this.#drawn[index] ?? [];
       return (placed[0] ?? before[0]) && !isEqual(placed, before);
     });
-    const context = changed.length > 0 ? canvas.getContext("2d") : null;
+    const context = canvas.getContext("2d");
     // To empty the canvas at once is quicker than a box at a time.
-    if (changed.length === all.length) context?.clearRect(0, 0, width, height);
+    const isWhole = changed.length === all.length;
+    if (isWhole) context?.clearRect(0, 0, width, height);
     for (const [picture, look, left = 0, top = 0, across = 0, down = 0] of changed) {
       const [x, y] = [pixels(left), pixels(top)];
       const box = { x, y, width: pixels(left + across) - x, height: pixels(top + down) - y };
-      if (changed.length < all.length) context?.clearRect(box.x, box.y, box.width, box.height);
+      if (!isWhole) context?.clearRect(x, y, box.width, box.height);
       if (context && picture && look) paintInto(context, picture, look, box);
     }
     this.#drawn = all;

@@ -50,19 +50,9 @@ export interface Scale {
 
 /** The largest value below which 95 % of the rows stay that have a choice of keys. */
 function usualLargest({ largest, keys }: HeadFacts): number {
-  const all = magnitudes(largest, keys, 1) ?? magnitudes(largest, keys, -1) ?? [];
+  const rows = largest.filter((value, row) => (keys[row] ?? 0) > 1 && Number.isFinite(value)).map(Math.abs).sort();
+  const all = rows.length > 0 ? rows : largest.filter(Number.isFinite).map(Math.abs).sort();
   return all[Math.ceil(kPercentile * all.length) - 1] ?? 0;
-}
-
-/** The magnitudes of the finite numbers of rows with more than `least` keys, in their order; undefined where there are none. */
-function magnitudes(largest: Float32Array, keys: Float32Array, least: number): Float32Array | undefined {
-  const found = new Float32Array(largest.length);
-  let count = 0;
-  for (let row = 0; row < largest.length; row++) {
-    const value = Math.abs(largest[row] as number);
-    if (value < Infinity && (keys[row] ?? 0) > least) found[count++] = value;
-  }
-  return count > 0 ? found.subarray(0, count).sort() : undefined;
 }
 
 function mostOf({ largest }: HeadFacts): number {

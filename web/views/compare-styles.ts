@@ -50,24 +50,24 @@ export const compareStyles = css`
     background: var(--hatch);
     direction: ltr;
     cursor: pointer;
+    font: 12px/14px var(--mono);
   }
   .cmp-rows span,
   .cmp-cols span {
     position: absolute;
     overflow: hidden;
     color: var(--faint);
-    font: 12px/14px var(--mono);
     text-overflow: ellipsis;
     white-space: pre;
     pointer-events: none;
   }
   .cmp-rows span {
     inset: calc((var(--at) + 0.5) * 100% / var(--rows) - 7px) calc(100% + 6px) auto auto;
-    max-width: calc(var(--left) - 6px);
+    max-width: calc(var(--row-name) + 4px);
   }
   .cmp-cols span {
     inset: auto auto calc(100% + 4px) calc((var(--at) + 0.5) * 100% / var(--cols) + 6px);
-    max-width: calc(var(--top) / 0.87);
+    max-width: calc(var(--col-name) + 4px);
     rotate: -60deg;
     transform-origin: bottom left;
   }
@@ -78,7 +78,8 @@ export const compareStyles = css`
   /* Small maps have no space for names; what is pointed at is written below. */
   @container (min-width: 340px) {
     .cmp-plot {
-      margin: var(--top) var(--right) 0 var(--left);
+      /* Names of columns are tilted by 60°. */
+      margin: calc(0.87 * var(--col-name) + 10px) calc(0.5 * var(--col-name)) 0 calc(var(--row-name) + 10px);
     }
   }
   @container (max-width: 339.9px) {

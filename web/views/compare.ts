@@ -7,14 +7,13 @@ import { formatValue } from "../maps/format.js";
 import type { CellMask } from "../maps/mask.js";
 import { formatOn, type Scale, scaleInWords, scaleOf } from "../maps/scale.js";
 import { isReleased, type MapSource, nextTurn, type Picture } from "../maps/source.js";
-import { tokenLabel, tokenName } from "../maps/tokens.js";
+import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
 import { toggled } from "../state/lists.js";
 import { placeOf } from "../state/pins.js";
 import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
 import { type Aligned, mapOf, openOther, type Side } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
-import { marginsOf } from "./map-axes.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
 const kTop = 8;
@@ -22,6 +21,8 @@ const kTop = 8;
 const kLeast = 0.01;
 /** So many names fit on a side of the smallest map that has any. */
 const kMostLabels = 16;
+/** Longer names are cut. */
+const kMostLetters = 12;
 interface Ranked { readonly layer: number; readonly head: number; readonly mean: number }
 
 /** The colours of the three maps, and those of the bars beside them. */
@@ -185,7 +186,7 @@ class CompareView implements View {
       <figure class="cmp-figure">
         <figcaption><b>${name}</b> <bdi>${words}</bdi></figcaption>
         <div class="cmp-plot" role="application" tabindex=${which === 0 ? 0 : -1}
-          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; ${marginStyle(aligned)}`}
+          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; ${lengths(aligned)}`}
           aria-label=${`${name}: ${height} rows and ${width} columns of aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
           @pointermove=${(event: MouseEvent): void => this.#point(aligned, cell(event))}
           @pointerleave=${(): void => this.host.point(undefined)}
@@ -301,10 +302,12 @@ function meanDifference(a: Float32Array, b: Float32Array, mask: CellMask, width:
   return count > 0 ? sum / count : 0;
 }
 
-/** The space for the names of rows and columns, which is the same beside all maps. */
-function marginStyle({ sides }: Aligned): string {
-  const all = sides.map(({ maps }) => marginsOf(maps));
-  return (["left", "top", "right"] as const).map((side) => `--${side}: ${Math.max(...all.map((margins) => margins[side]))}px`).join("; ");
+/** The lengths of the longest names of rows and columns, for which there is the same space beside all maps. */
+function lengths({ sides }: Aligned): string {
+  const longest = (of: readonly string[]): number =>
+    Math.min(of.reduce((most, token) => Math.max(most, tokenWidth(token)), 2), kMostLetters);
+  const [rows, cols] = [sides.flatMap(({ maps }) => maps.tokens), sides.flatMap(({ maps }) => maps.keyTokens)];
+  return `--row-name: ${longest(rows)}ch; --col-name: ${longest(cols)}ch`;
 }
 
 /** The names of a side's rows and columns: of large maps every second, third, …, and those of the cell that is looked at. */
