@@ -17,7 +17,7 @@ val RowSummariesToJs(const AttentionMaps& maps, Index b, Index h, Index row_begi
 
 /// Fills `to`, which has the Float32Arrays `maps` [heads, picture], `largest` [heads, queries] and `keys` [heads,
 /// queries] of heads [begin, end). Each head is copied as soon as it is there: one large array costs JavaScript less
-/// than many, and the module no more than one picture.
+/// than many, and the module holds one picture at a time.
 val FillOverview(const AttentionMaps& maps, Index b, Index begin, Index end, const Shape& picture, bool largest,
                  const val& to);
 

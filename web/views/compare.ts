@@ -37,6 +37,8 @@ class CompareView implements View {
   #aligned: Aligned | undefined;
   /** The words that say why the two cannot be compared. */
   #failed = "";
+  /** The lengths of names beside the maps, as style properties. */
+  #lengths = "";
   #ranked: readonly Ranked[] = [];
   #done = 1;
   #looks: Looks | undefined;
@@ -72,6 +74,7 @@ class CompareView implements View {
     this.#maps = maps;
     if (typeof opened === "string") this.#failed = opened;
     else this.#aligned = opened;
+    this.#lengths = this.#aligned ? lengths(this.#aligned) : "";
     this.host.drawn(this);
     const aligned = this.#aligned;
     if (aligned) void this.#rank(aligned).catch((error: unknown) => {
@@ -186,7 +189,7 @@ class CompareView implements View {
       <figure class="cmp-figure">
         <figcaption><b>${name}</b> <bdi>${words}</bdi></figcaption>
         <div class="cmp-plot" role="application" tabindex=${which === 0 ? 0 : -1}
-          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; ${lengths(aligned)}`}
+          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; ${this.#lengths}`}
           aria-label=${`${name}: ${height} rows and ${width} columns of aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
           @pointermove=${(event: MouseEvent): void => this.#point(aligned, cell(event))}
           @pointerleave=${(): void => this.host.point(undefined)}
@@ -315,12 +318,11 @@ function labels({ rows, cols, sides }: Aligned, side: 0 | 1, at: Cell): Template
   const { tokens, keyTokens } = sides[side].maps;
   const axis = (name: "row" | "col", pairs: readonly Pair[], of: readonly string[]): TemplateResult => {
     const every = Math.ceil(pairs.length / kMostLabels);
-    const label = (pair: Pair, index: number): TemplateResult | typeof nothing => {
-      const isChosen = index === at[name];
-      if (!isChosen && (index % every > 0 || Math.abs(index - at[name]) < every)) return nothing;
-      return html`<span class=${isChosen ? "chosen" : ""} .style=${`--at: ${index}`}>${tokenLabel(of[pair[side]] ?? "")}</span>`;
-    };
-    return html`<div class=${`cmp-${name}s`} aria-hidden="true">${pairs.map(label)}</div>`;
+    const others = Array.from({ length: Math.ceil(pairs.length / every) }, (_, step) => step * every)
+      .filter((index) => Math.abs(index - at[name]) >= every);
+    const label = (index: number): TemplateResult =>
+      html`<span class=${index === at[name] ? "chosen" : ""} .style=${`--at: ${index}`}>${tokenLabel(of[pairs[index]?.[side] ?? 0] ?? "")}</span>`;
+    return html`<div class=${`cmp-${name}s`} aria-hidden="true">${[...others, at[name]].sort((a, b) => a - b).map(label)}</div>`;
   };
   return html`${axis("row", rows, tokens)}${axis("col", cols, keyTokens)}`;
 }

@@ -3,7 +3,7 @@
 import { kSteps, paletteOf } from "../../maps/palette.js";
 import { at, type Matrix } from "../../views/worked-example.js";
 import type { Scene } from "../scene.js";
-import { largestOf, shareOf } from "./tones.js";
+import { largestMagnitude, shareOf } from "./tones.js";
 
 /** Of larger matrices, nothing would be seen. */
 const kMostSide = 24;
@@ -30,7 +30,7 @@ export function glyph(scenes: readonly Scene[]): string {
   if (!drawn) return "";
   const { matrix, masked } = drawn;
   const [height, width] = [matrix.rows.length, matrix.cols.length];
-  const most = largestOf(matrix.values);
+  const most = largestMagnitude(matrix.values);
   const colors = (["light", "dark"] as const).map((theme) => paletteOf(matrix.colormap, theme).bytes);
   const cells = Array.from({ length: height * width }, (_, cell) => {
     const [row, col] = [Math.floor(cell / width), cell % width];

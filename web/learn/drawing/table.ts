@@ -9,7 +9,7 @@ import { at } from "../../views/worked-example.js";
 import type { Cells } from "../lesson.js";
 import { tablesOf, type Table } from "../scene.js";
 import { litWhole, type Hands, type Lit, type Look } from "./look.js";
-import { largestOf, toneOf } from "./tones.js";
+import { largestMagnitude, toneOf } from "./tones.js";
 
 /** A score of −∞ is that of a masked key. */
 export const printedCell = (value: number, digits: number): string =>
@@ -18,7 +18,7 @@ export const printedCell = (value: number, digits: number): string =>
 export function drawTable(item: Table, look: Look, hands: Hands, control: Cells | undefined): TemplateResult {
   const { matrix } = item;
   const { name, rows, cols, values } = matrix;
-  const most = largestOf(values);
+  const most = largestMagnitude(values);
   const stop = look.lit?.matrix === name ? look.lit : { row: 0, col: 0 };
   const cell = (row: number, col: number): TemplateResult => {
     const value = at(matrix, row, col);

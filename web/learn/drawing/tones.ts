@@ -11,7 +11,7 @@ import { paletteOf, kSteps, type Colormap } from "../../maps/palette.js";
 const kTones = 32;
 
 /** The largest magnitude among finite numbers, or 0. */
-export const largestOf = (values: Float32Array): number =>
+export const largestMagnitude = (values: Float32Array): number =>
   values.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
 
 /** The place of a value among a palette's colours, from 0 to 1. Diverging values are divided by `most`, the largest magnitude around them. */
