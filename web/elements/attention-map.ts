@@ -17,7 +17,6 @@ import type { Colors } from "../maps/canvas.js";
 import type { Step } from "../maps/expected.js";
 import { endOf, kScales, type ScaleChoice } from "../maps/scale.js";
 import { type MapSource, type Part, piecesOf } from "../maps/source.js";
-import { silencedToggled } from "../maps/silenced.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
 import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
@@ -378,7 +377,8 @@ export class AttentionMap extends LitElement {
       visitHead: (layer, head) => void element.#emit("head-focus", { layer, head }),
       silence(layer, head) {
         const attention = element.#work.lease?.maps.run?.shown ?? "decoder";
-        element.#change({ ablate: silencedToggled(element.ablate, { attention, layer, head }) });
+        const ablate = AttentionMap.computing?.silencedToggled(element.ablate, { attention, layer, head });
+        if (ablate !== undefined) element.#change({ ablate }); // given maps have no model whose heads could be silenced
       },
       closeHead: () => element.#closeHead(),
       visitCell: (cell, colors) => void element.#emit("cell-change", { row: cell?.row ?? null, col: cell?.col ?? null, colors: colors ?? null }),

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From an element's inputs to maps: of given arrays, of declared ones, or of a model's run. */
 import type { Given } from "../files/given-maps.js";
-import type { Asked, Computing, Progress } from "../maps/computing.js";
+import type { Computing, Progress } from "../maps/computing.js";
 import type { Numbers, Weights } from "../maps/nested.js";
-import { kAttentions } from "../maps/run.js";
-import { silencedIn } from "../maps/silenced.js";
 import { type Lease, nextTurn } from "../maps/source.js";
-import { indexesOf } from "../state/lists.js";
 import type { State } from "../state/state.js";
 import type { DeclaredMaps } from "./declared.js";
 
@@ -61,25 +58,6 @@ export function dependencies(inputs: Inputs): readonly unknown[] {
   return [model, text, textPair, source, image, attention, causal, ablate, zeroToken, forbid, temperature, normalizer];
 }
 
-/** The maps that the state asks for of a model. Throws an Error that names a part of the state which is no such thing. */
-export function askedOf(state: Readonly<State>): Asked {
-  const { model, text, textPair, source, image, causal, temperature, normalizer } = state;
-  const attention = kAttentions.find((name) => name === state.attention);
-  if (!attention) throw new Error(`attention: ${JSON.stringify(state.attention)} is not known; ${kAttentions.join(", ")} are`);
-  return {
-    reading: { model, text, textPair, source, image },
-    changes: {
-      ablate: silencedIn(state.ablate),
-      zeroToken: indexesOf("zero-token", state.zeroToken),
-      forbid: indexesOf("forbid", state.forbid),
-      causal,
-      temperature,
-      normalizer,
-    },
-    attention,
-  };
-}
-
 export async function openMaps(inputs: Inputs, signal: AbortSignal, following: Following): Promise<Lease> {
   following.understood(undefined);
   const { state, arrays, declared } = inputs;
@@ -88,7 +66,7 @@ export async function openMaps(inputs: Inputs, signal: AbortSignal, following: F
   const computing = expectComputing(inputs, "text");
   await computing.loadModel(state.model, signal, following.loading);
   const began = performance.now();
-  return computing.modelMaps(askedOf(state), signal, (done) => {
+  return computing.modelMaps(state, signal, (done) => {
     if (!signal.aborted && performance.now() - began > kPatience) following.running(done);
   });
 }

@@ -4,8 +4,10 @@ import type { AsyncEngine, Maybe } from "headlens";
 import type { CSSResult } from "lit";
 import type { Naming } from "../heads/naming.js";
 import type { rankBy } from "../heads/rank-by.js";
+import type { State } from "../state/state.js";
 import type { Numbers } from "./nested.js";
 import type { AttentionName, Changes, Reading } from "./run.js";
+import type { SilencedHead } from "./silenced.js";
 import type { Lease } from "./source.js";
 
 export interface GivenQueries {
@@ -39,8 +41,10 @@ export interface Computing {
   readsPictures(this: void, model: string): Promise<boolean>;
   /** Takes the files of a model, and returns a name for it that the other functions know, after the folder where that is known. */
   giveModel(this: void, files: readonly File[], folder?: string): string;
-  /** Runs a model on an input. `onProgress` is told the share that is done. */
-  modelMaps(this: void, asked: Asked, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
+  /** Runs the model of a state on its input. `onProgress` is told the share that is done. */
+  modelMaps(this: void, state: Readonly<State>, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
+  /** A list of silenced heads with a head when it had not, and without it when it had. */
+  silencedToggled(this: void, list: string, head: SilencedHead): string;
   /** Takes queries and keys, from which maps are computed as they are looked at. */
   computedMaps(this: void, given: GivenQueries): Promise<Lease>;
   /** Loads the code that names heads and ranks them. */

@@ -2,7 +2,7 @@
 /** The open head on other inputs, where a reader sees how far its name holds. It is loaded once the page is drawn. */
 import { css } from "lit";
 import type { AttentionMap } from "../elements/index.js";
-import { askedOf } from "../elements/opening.js";
+import { askedOf } from "../maps/asked.js";
 import { sharedModel } from "../maps/engine.js";
 import { modelMaps } from "../maps/model-runs.js";
 import { isChanged } from "../maps/run.js";

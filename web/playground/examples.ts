@@ -57,3 +57,17 @@ export const kMore: Readonly<Record<string, readonly Partial<Input>[]>> = {
     { source: "the queen's dog does not sleep.", text: "le chien de la reine ne dort pas." },
   ],
 };
+
+/** Fills the menu of examples. `open` opens one. */
+export function listExamples(menu: HTMLElement, open: (state: Partial<State>) => void): void {
+  menu.replaceChildren(...kExamples.map(({ title, state }) => {
+    const [item, button] = [document.createElement("li"), document.createElement("button")];
+    button.textContent = title;
+    button.addEventListener("click", () => {
+      button.closest("details")?.removeAttribute("open");
+      open(state);
+    });
+    item.append(button);
+    return item;
+  }));
+}

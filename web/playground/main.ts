@@ -111,25 +111,14 @@ map.addEventListener("head-close", (event) => {
 
 offerModels({ open: change, say });
 
+const examples = byId("examples", HTMLElement);
+const openExample = (state: Partial<State>): void => change({ ...state, view: map.view });
 /** The examples are loaded when a reader comes near their menu. */
-async function listExamples(): Promise<void> {
-  const { kExamples } = await import("./examples.js");
-  byId("examples", HTMLElement).replaceChildren(...kExamples.map(({ title, state }) => {
-    const [item, button] = [document.createElement("li"), document.createElement("button")];
-    button.textContent = title;
-    button.addEventListener("click", () => {
-      button.closest("details")?.removeAttribute("open");
-      change({ ...state, view: map.view });
-    });
-    item.append(button);
-    return item;
-  }));
-}
-
 let listed: Promise<void> | undefined;
 for (const near of ["pointerenter", "focusin", "toggle"])
-  byId("examples", HTMLElement).parentElement?.addEventListener(near, () => {
-    listed ??= listExamples().catch(() => (listed = undefined)); // a reader who comes again tries again
+  examples.parentElement?.addEventListener(near, () => {
+    listed ??= import("./examples.js").then((code) => code.listExamples(examples, openExample))
+      .catch(() => (listed = undefined)); // a reader who comes again tries again
   });
 
 /** Shows one view of the whole model, whose element comes into the page when it is first wanted. */
