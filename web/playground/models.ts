@@ -19,6 +19,10 @@ let shown = "";
 
 /** Shows which model is in use, or that none is. */
 export function showModel(model: string): void {
+  if (model === shown && select.length > 0) {
+    select.value = model; // the reader may have chosen another, and no model came of it
+    return;
+  }
   shown = model;
   const known = kBuiltIn.some(([name]) => name === model);
   const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model || "given maps";

@@ -60,6 +60,8 @@ class SentenceView implements View, ReactiveController {
   /** The columns that arcs lead to, for the drawing after the layout is known. */
   #arcs: { readonly row: number; readonly cols: readonly number[]; readonly weights: Float32Array } | undefined;
   /** All that the arcs were drawn from last. */
+  /** The request for the frame that draws arcs; 0 when there is none. */
+  #frame = 0;
   #drawnArcs: readonly unknown[] = [];
 
   /** The picture of a run, over which its patches lie. */
@@ -81,8 +83,12 @@ class SentenceView implements View, ReactiveController {
     this.#followed.clear();
   }
 
+  /** In the next frame the whole page is laid out. To ask for places of tokens now would lay it out once more. */
   hostUpdated(): void {
-    this.#drawArcs();
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#drawArcs();
+    });
   }
 
   heads(): readonly (readonly [number, number])[] {
