@@ -22,5 +22,7 @@ const computedMaps: Computing["computedMaps"] = async (given) =>
   (await import("../maps/computed-maps.js")).computedMaps(given);
 const modelMaps: Computing["modelMaps"] = async (state, ...following) => mapsOf(askedOf(state), ...following);
 const engine = (): ReturnType<typeof sharedEngine> => sharedEngine();
-AttentionMap.computing = { giveModel, loadModel, modelMaps, readsPictures, silencedToggled, computedMaps, naming, engine, isStarted };
+AttentionMap.computing = {
+  giveModel, loadModel, modelMaps, readsPictures, silencedToggled, computedMaps, naming, engine, isStarted,
+};
 define();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** From the numbers of pictures to pixels: colours are applied where they are drawn, so a change of them computes nothing. */
 import { noChange } from "lit";
-import { Directive, PartType, directive } from "lit/directive.js";
-import type { ElementPart, PartInfo } from "lit/directive.js";
+import { Directive, directive, type ElementPart } from "lit/directive.js";
 import { isEqual } from "../state/lists.js";
 import { type CellMask, kOpen } from "./mask.js";
 import { type Ends, kMasked, kSteps, kSurroundings, kUnknown, type Palette, paletteOf, type Theme } from "./palette.js";
@@ -85,23 +84,46 @@ export function codesOf(
 /** The memory of the last picture: a page paints many of one size, and new memory for each takes longer than to paint it. */
 let kept: { readonly codes: Uint16Array<ArrayBuffer>; readonly image: ImageData } | undefined;
 
+type Box = Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">;
+
 /**
- * Paints a picture with one pixel for each number, and returns its codes, which are to be used at once: the next picture
- * takes their memory. Masked and unknown cells are transparent.
+ * Puts a picture into a box of a canvas, in place of what was there, and returns its codes, which are to be used at once:
+ * the next picture takes their memory. Masked and unknown cells are transparent.
  */
-export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): Uint16Array {
-  const [height, width] = picture.size;
-  if (canvas.width !== width) canvas.width = width;
-  if (canvas.height !== height) canvas.height = height;
-  if (kept?.image.width !== width || kept.image.height !== height)
-    kept = { codes: new Uint16Array(height * width), image: new ImageData(width, height) };
+function put(
+  canvas: HTMLCanvasElement, picture: Picture, look: Look, { x: left, y: top, width, height }: Box,
+): Uint16Array {
+  const [rows, cols] = picture.size;
+  if (kept?.codes.length !== rows * cols || kept.image.width !== width || kept.image.height !== height)
+    kept = { codes: new Uint16Array(rows * cols), image: new ImageData(width, height) };
   const { codes, image } = kept;
   codesOf(picture, look, codes);
   const pixels = new Uint32Array(image.data.buffer);
   const colors = look.palette.pixels;
-  for (let index = 0; index < pixels.length; index++) pixels[index] = colors[codes[index] as number] as number;
-  canvas.getContext("2d")?.putImageData(image, 0, 0);
+  // A pixel has the colour of the block below its middle.
+  const block = (pixel: number, blocks: number, length: number): number =>
+    Math.floor(((pixel + 0.5) * blocks) / length);
+  const colOf = Uint16Array.from({ length: width }, (_, x) => block(x, cols, width));
+  for (let y = 0, index = 0; y < height; y++) {
+    const begin = block(y, rows, height) * cols;
+    for (let x = 0; x < width; x++, index++)
+      pixels[index] = colors[codes[begin + (colOf[x] as number)] as number] as number;
+  }
+  canvas.getContext("2d")?.putImageData(image, left, top);
   return codes;
+}
+
+/** Gives a canvas its size in pixels. To set the size that it has would empty it, and take new memory for all of it. */
+export function resize(canvas: HTMLCanvasElement, width: number, height: number): void {
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+}
+
+/** Paints a picture with one pixel for each number, and returns its codes as `put` does. */
+export function paint(canvas: HTMLCanvasElement, picture: Picture, look: Look): Uint16Array {
+  const [height, width] = picture.size;
+  resize(canvas, width, height);
+  return put(canvas, picture, look, { x: 0, y: 0, width, height });
 }
 
 /** The distance of the dots of unknown cells in CSS pixels, as the style sheet has it. */
@@ -122,8 +144,6 @@ export function dots(context: CanvasRenderingContext2D, theme: Theme, pixelRatio
   return context.createPattern(canvas, "repeat") ?? paper;
 }
 
-type Box = Pick<DOMRectReadOnly, "x" | "y" | "width" | "height">;
-
 /** Fills the unknown cells of a picture with these codes, which lies in `box`. */
 export function fillUnknown(
   context: CanvasRenderingContext2D, codes: Uint16Array, [rows, cols]: Size,
@@ -140,18 +160,24 @@ export function fillUnknown(
     }
 }
 
-/** Where pictures wait for a moment in their own size before they are enlarged. */
-let small: HTMLCanvasElement | undefined;
+/** Where a picture with more blocks than pixels waits for a moment in its own size before it is made smaller. */
+let large: HTMLCanvasElement | undefined;
 
-/** Paints a picture into an empty box of a canvas whose pixels are those of the screen. Unknown cells are dotted. */
-function paintInto(context: CanvasRenderingContext2D, picture: Picture, look: Look, box: Box): void {
+/** Paints a picture into a box of a canvas whose pixels are those of the screen. Unknown cells are dotted. */
+function paintInto(canvas: HTMLCanvasElement, picture: Picture, look: Look, box: Box): void {
   const { x, y, width, height } = box;
-  small ??= document.createElement("canvas");
-  const codes = paint(small, picture, look);
-  // Pictures with more blocks than pixels are smoothed.
-  context.imageSmoothingEnabled = Math.max(...picture.size) > Math.max(width, height);
-  context.imageSmoothingQuality = "high";
-  context.drawImage(small, x, y, width, height);
+  const [rows, cols] = picture.size;
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  let codes;
+  if (rows > height || cols > width) {
+    codes = paint((large ??= document.createElement("canvas")), picture, look);
+    context.clearRect(x, y, width, height);
+    context.imageSmoothingQuality = "high";
+    context.drawImage(large, x, y, width, height);
+  } else {
+    codes = put(canvas, picture, look, box);
+  }
   if (!picture.known) return;
   fillUnknown(context, codes, picture.size, box, dots(context, look.palette.theme, devicePixelRatio));
 }
@@ -161,19 +187,13 @@ function paintDotted(canvas: HTMLCanvasElement, picture: Picture, look: Look): v
   const [rows, cols] = picture.size;
   const pixels = (length: number, blocks: number): number => Math.max(Math.round(length * devicePixelRatio), blocks);
   const [width, height] = [pixels(canvas.clientWidth, cols), pixels(canvas.clientHeight, rows)];
-  Object.assign(canvas, { width, height });
-  const context = canvas.getContext("2d");
-  if (context) paintInto(context, picture, look, { x: 0, y: 0, width, height });
+  resize(canvas, width, height);
+  paintInto(canvas, picture, look, { x: 0, y: 0, width, height });
 }
 
 class Draw extends Directive {
   #picture: Picture | undefined;
   #look: Look | undefined;
-
-  constructor(part: PartInfo) {
-    super(part);
-    if (part.type !== PartType.ELEMENT) throw new Error("draw() belongs on a canvas element");
-  }
 
   override update(part: ElementPart, [picture, look]: [Picture | undefined, Look | undefined]): unknown {
     const isNew = picture !== this.#picture || look !== this.#look;
@@ -218,15 +238,11 @@ class DrawAll extends Directive {
       const before = this.#drawn[index] ?? [];
       return (placed[0] ?? before[0]) && !isEqual(placed, before);
     });
-    const context = canvas.getContext("2d");
-    // To empty the canvas at once is quicker than a box at a time.
-    const isWhole = changed.length === all.length;
-    if (isWhole) context?.clearRect(0, 0, width, height);
     for (const [picture, look, left = 0, top = 0, across = 0, down = 0] of changed) {
       const [x, y] = [pixels(left), pixels(top)];
       const box = { x, y, width: pixels(left + across) - x, height: pixels(top + down) - y };
-      if (!isWhole) context?.clearRect(x, y, box.width, box.height);
-      if (context && picture && look) paintInto(context, picture, look, box);
+      if (picture && look) paintInto(canvas, picture, look, box);
+      else canvas.getContext("2d")?.clearRect(x, y, box.width, box.height);
     }
     this.#drawn = all;
     return noChange;

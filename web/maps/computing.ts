@@ -42,7 +42,9 @@ export interface Computing {
   /** Takes the files of a model, and returns a name for it that the other functions know, after the folder where that is known. */
   giveModel(this: void, files: readonly File[], folder?: string): string;
   /** Runs the model of a state on its input. `onProgress` is told the share that is done. */
-  modelMaps(this: void, state: Readonly<State>, signal: AbortSignal, onProgress: (done: number) => void): Promise<Lease>;
+  modelMaps(
+    this: void, state: Readonly<State>, signal: AbortSignal, onProgress: (done: number) => void,
+  ): Promise<Lease>;
   /** A list of silenced heads with a head when it had not, and without it when it had. */
   silencedToggled(this: void, list: string, head: SilencedHead): string;
   /** Takes queries and keys, from which maps are computed as they are looked at. */

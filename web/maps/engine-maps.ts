@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Maps that the engine computes. */
 import type { AsyncAttentionMaps, AsyncModelAttention } from "headlens";
+import { isEqual } from "../state/lists.js";
 import type { CellMask } from "./mask.js";
 import type { Run } from "./run.js";
 import { blockBegin, KnownOverviews, type MapSource, type Overview, type Part, type Picture, type Range, type Size } from "./source.js";
 
 /** Something of the engine that has maps: `layer` is the batch where there are no layers. */
 type Engine = Pick<AsyncModelAttention | AsyncAttentionMaps, "map" | "overview" | "rowSummaries">;
+
+interface AskedOverviews {
+  readonly heads: Range;
+  readonly pool: Size;
+  readonly overviews: Promise<readonly Overview[]>;
+}
+
+/** The sizes in which overviews of a layer are kept. */
+const kAskedSizes = 2;
 
 /** Maps with more cells are computed in pieces. */
 const kLargeMap = 1 << 25;
@@ -29,8 +39,8 @@ export class EngineMaps implements MapSource {
   readonly pieces: MapSource["pieces"];
   readonly #engine: Engine;
   readonly #known = new KnownOverviews();
-  /** The overviews that were asked for last of each layer. */
-  readonly #asked = new Map<number, { heads: Range; pool: Size; overviews: Promise<readonly Overview[]> }>();
+  /** The overviews that were asked for last of each layer: those of the open head are often larger than those of all. */
+  readonly #asked = new Map<number, readonly AskedOverviews[]>();
 
   constructor(engine: Engine, facts: Facts) {
     this.#engine = engine;
@@ -52,11 +62,11 @@ export class EngineMaps implements MapSource {
   /** Two views that want the same are given the same. */
   async overviews(layer: number, heads: Range, size: Size): Promise<readonly Overview[]> {
     const pool = fitting(size, this.tokens.length, this.keyTokens.length);
-    const asked = this.#asked.get(layer);
-    if (asked?.pool.join() === pool.join() && asked.heads[0] <= heads[0] && asked.heads[1] >= heads[1])
-      return (await asked.overviews).slice(heads[0] - asked.heads[0], heads[1] - asked.heads[0]);
+    const known = this.#asked.get(layer) ?? [];
+    const asked = known.find((one) => isEqual(one.pool, pool) && one.heads[0] <= heads[0] && one.heads[1] >= heads[1]);
+    if (asked) return (await asked.overviews).slice(heads[0] - asked.heads[0], heads[1] - asked.heads[0]);
     const overviews = this.#compute(layer, heads, pool);
-    this.#asked.set(layer, { heads, pool, overviews });
+    this.#asked.set(layer, [{ heads, pool, overviews }, ...known].slice(0, kAskedSizes));
     overviews.catch(() => this.#asked.delete(layer));
     return overviews;
   }

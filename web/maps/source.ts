@@ -91,7 +91,7 @@ export function blockSize({ part: { rows, cols }, size }: Picture): Size {
   return [Math.ceil((rows[1] - rows[0]) / size[0]), Math.ceil((cols[1] - cols[0]) / size[1])];
 }
 
-/** Overviews by layer and head. */
+/** The overviews of a source by layer and head, of each head the one with the most numbers. */
 export class KnownOverviews {
   readonly #known = new Map<string, Overview>();
 
@@ -100,7 +100,11 @@ export class KnownOverviews {
   }
 
   add(layer: number, first: number, overviews: readonly Overview[]): readonly Overview[] {
-    overviews.forEach((overview, index) => this.#known.set(`${layer} ${first + index}`, overview));
+    const sizeOf = (overview?: Overview): number => overview?.picture.values.length ?? 0;
+    overviews.forEach((overview, index) => {
+      const before = this.get(layer, first + index);
+      if (sizeOf(overview) >= sizeOf(before)) this.#known.set(`${layer} ${first + index}`, overview);
+    });
     return overviews;
   }
 }

@@ -3,9 +3,9 @@
  * One head's map in tiles. A tile of level z has blocks of 2^z × 2^z cells, and is asked for when it is looked at. Until
  * it is there, what is known of coarser levels is drawn in its place.
  */
-import { dots, fillUnknown, type Look, paint } from "./canvas.js";
+import { dots, fillUnknown, type Look, paint, resize } from "./canvas.js";
 import { type MapSource, type Part, type Picture, rowOf, type Size } from "./source.js";
-import { shownPart, type Viewport } from "./viewport.js";
+import { isWhole, shownPart, shownSize, type Viewport } from "./viewport.js";
 
 /** The blocks on each side of a tile. */
 const kTile = 256;
@@ -54,6 +54,10 @@ function placesOf({ rows, cols }: Part, [height, width]: Size, level: number): P
   return places.sort((a, b) => distance(a) - distance(b));
 }
 
+/** True for a picture that needs no more than one pixel for each number, where a canvas has so many. */
+const isSharpIn = ({ size: [rows, cols], known }: Picture, height: number, width: number): boolean =>
+  !known && rows <= height && cols <= width;
+
 const overlap = (a: Part, b: Part): boolean =>
   a.rows[0] < b.rows[1] && b.rows[0] < a.rows[1] && a.cols[0] < b.cols[1] && b.cols[0] < a.cols[1];
 
@@ -67,20 +71,19 @@ export class Tiles {
   /** It is settled when the next tile has come or failed. */
   #next: Waiting = waiting();
 
-  /** `changed` is called when a tile has come, and `failed` when it cannot come. */
+  /**
+   * `changed` is called when a tile has come, and `failed` when it cannot come. `all` is a picture with all numbers of the
+   * map where there is one. It is used if it is not larger than a tile.
+   */
   constructor(
     private readonly source: MapSource,
     readonly layer: number,
     readonly head: number,
     private readonly changed: () => void,
     private readonly failed: (error: unknown) => void,
-  ) {}
-
-  /** Takes a picture of the whole map, if that is a tile itself: not pooled, and not larger than one. */
-  seed(picture: Picture): void {
-    const [rows, cols] = this.#map;
-    const isFull = picture.size[0] === rows && picture.size[1] === cols;
-    if (isFull && rows <= kTile && cols <= kTile) this.#tiles.set(keyOf(0, 0, 0), tileOf(picture, 0));
+    all: Picture | undefined,
+  ) {
+    if (all && Math.max(...all.size) <= kTile) this.#tiles.set(keyOf(0, 0, 0), tileOf(all, 0));
   }
 
   /** Nothing is asked for or told any more. */
@@ -122,8 +125,11 @@ export class Tiles {
     return 2 ** (this.#wanted[0]?.level ?? 0);
   }
 
-  /** Draws what is known of the shown part onto a canvas of device pixels; `base` lies below all tiles. */
-  draw(context: CanvasRenderingContext2D, view: Viewport, pixelRatio: number, look: Look, base: Tile): void {
+  /**
+   * Draws what is known of the shown part; `base` lies below all tiles. The canvas has the pixels of the screen, or where
+   * one picture is all that is seen, one pixel for each of its numbers: browsers take long for canvases of many pixels.
+   */
+  draw(canvas: HTMLCanvasElement, view: Viewport, pixelRatio: number, look: Look, base: Tile): void {
     const part = shownPart(view);
     const level = this.#wanted[0]?.level ?? 0;
     const fits = [...this.#tiles.values()].filter((tile) => tile.level >= level && overlap(tile.picture.part, part));
@@ -133,6 +139,16 @@ export class Tiles {
     );
     drawn.sort((a, b) => b.level - a.level);
     if (missing.length > 0) drawn.unshift(base);
+    const pixels = (length: number): number => Math.max(Math.round(length * pixelRatio), 1);
+    const { width: across, height: down } = shownSize(view);
+    const [only] = drawn;
+    if (only && drawn.length === 1 && isWhole(view) && isSharpIn(only.picture, pixels(down), pixels(across))) {
+      paint(canvas, only.picture, look);
+      return;
+    }
+    resize(canvas, pixels(across), pixels(down));
+    const context = canvas.getContext("2d");
+    if (!context) return;
     const scale = view.cell * pixelRatio;
     context.imageSmoothingEnabled = false;
     const fill = base.picture.known && dots(context, look.palette.theme, pixelRatio);
@@ -226,12 +242,14 @@ export class Strips {
   readonly #asked = new Set<number>();
   readonly #rows: number;
 
+  /** `all` is a picture with all numbers of the map where there is one, so that no row is asked for. */
   constructor(
     private readonly source: MapSource,
     private readonly layer: number,
     private readonly head: number,
     private readonly changed: () => void,
     private readonly failed: (error: unknown) => void,
+    private readonly all: Picture | undefined,
   ) {
     this.#rows = Math.max(1, Math.min(64, Math.floor(kStripCells / source.keyTokens.length)));
   }
@@ -239,7 +257,7 @@ export class Strips {
   /** A row, or undefined until it has come. */
   row(row: number): Picture | undefined {
     const index = Math.floor(row / this.#rows);
-    const strip = this.#strips.get(index);
+    const strip = this.all ?? this.#strips.get(index);
     if (!strip) {
       if (!this.#asked.has(index)) void this.#ask(index);
       return undefined;

@@ -93,52 +93,38 @@ class MapView implements View, ReactiveController {
     signal.throwIfAborted();
     const content = this.#contentOf(maps, layer, head, overview);
     const { view } = this.#zoom.layoutOf(maps, content.margins);
-    await this.#untilSharp(content.tiles, view, signal);
+    const isSmall = view.map[0] * view.map[1] <= kWaitCells;
+    const { tiles } = content;
+    tiles.show(view, devicePixelRatio);
+    // A small map appears at once with all that is said of it. A large one appears with its overview.
+    while (isSmall && !tiles.isSharp) {
+      await tiles.next();
+      signal.throwIfAborted();
+    }
+    if (isSmall) await this.#describe(content);
+    signal.throwIfAborted();
     this.#content?.tiles.close();
     this.#content = content;
     this.#zoom.keepFor(view.map);
     this.host.drawn(this);
-    void this.#describe(content);
+    if (!isSmall) this.#describe(content).catch((error: unknown) => content === this.#content && this.host.fail(error));
   }
 
   #contentOf(maps: MapSource, layer: number, head: number, overview: Overview): Content {
     const changed = (): void => this.host.requestUpdate();
     const failed = (error: unknown): void => this.host.fail(error);
-    const tiles = new Tiles(maps, layer, head, changed, failed);
-    tiles.seed(overview.picture);
-    return {
-      maps,
-      layer,
-      head,
-      overview,
-      base: tileOf(overview.picture, Infinity),
-      tiles,
-      strips: new Strips(maps, layer, head, changed, failed),
-      margins: marginsOf(maps),
-      strongest: undefined,
-    };
-  }
-
-  /** Waits for the tiles of a small map, so that it appears at once. A large one appears with its overview. */
-  async #untilSharp(tiles: Tiles, view: Viewport, signal: AbortSignal): Promise<void> {
-    tiles.show(view, devicePixelRatio);
-    const [rows, cols] = view.map;
-    if (rows * cols > kWaitCells) return;
-    while (!tiles.isSharp) {
-      await tiles.next();
-      signal.throwIfAborted();
-    }
+    const { picture } = overview;
+    const all = isEqual(picture.size, [maps.tokens.length, maps.keyTokens.length]) ? picture : undefined;
+    const tiles = new Tiles(maps, layer, head, changed, failed, all);
+    const strips = new Strips(maps, layer, head, changed, failed, all);
+    const base = tileOf(picture, Infinity);
+    return { maps, layer, head, overview, base, tiles, strips, margins: marginsOf(maps), strongest: undefined };
   }
 
   async #describe(content: Content): Promise<void> {
     const { maps, layer, head, overview } = content;
-    try {
-      content.strongest = (await strongestLink(maps, layer, head, overview)) ?? null;
-    } catch (error) {
-      if (content === this.#content) this.host.fail(error);
-      return;
-    }
-    if (content === this.#content) this.host.requestUpdate();
+    content.strongest = (await strongestLink(maps, layer, head, overview)) ?? null;
+    this.host.requestUpdate();
   }
 
   render(): TemplateResult {
@@ -198,16 +184,14 @@ class MapView implements View, ReactiveController {
     const cells = this.host.renderRoot.querySelector<HTMLElement>(".cells");
     if (cells) this.#gestures.follow(cells);
     const canvas = cells?.querySelector("canvas");
-    const context = canvas?.getContext("2d");
-    if (!view || !look || !canvas || !context) return;
+    if (!view || !look || !canvas) return;
     const ratio = devicePixelRatio;
     const { width, height } = shownSize(view);
     const { tiles } = content;
     const painted = [canvas, tiles, tiles.count, look, ratio, width, height, view.cell, view.row, view.col];
     if (isEqual(painted, this.#painted)) return;
     this.#painted = painted;
-    [canvas.width, canvas.height] = [Math.max(Math.round(width * ratio), 1), Math.max(Math.round(height * ratio), 1)];
-    content.tiles.draw(context, view, ratio, look, content.base);
+    tiles.draw(canvas, view, ratio, look, content.base);
   }
 
   /** The exact value of a cell, undefined until it is there, or why it has none. */

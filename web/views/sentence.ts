@@ -59,9 +59,9 @@ class SentenceView implements View, ReactiveController {
   #usual = 0;
   /** The columns that arcs lead to, for the drawing after the layout is known. */
   #arcs: { readonly row: number; readonly cols: readonly number[]; readonly weights: Float32Array } | undefined;
+  /** True while arcs wait for the next frame. */
+  #awaitsFrame = false;
   /** All that the arcs were drawn from last. */
-  /** The request for the frame that draws arcs; 0 when there is none. */
-  #frame = 0;
   #drawnArcs: readonly unknown[] = [];
 
   /** The picture of a run, over which its patches lie. */
@@ -85,8 +85,10 @@ class SentenceView implements View, ReactiveController {
 
   /** In the next frame the whole page is laid out. To ask for places of tokens now would lay it out once more. */
   hostUpdated(): void {
-    this.#frame ||= requestAnimationFrame(() => {
-      this.#frame = 0;
+    if (this.#awaitsFrame) return;
+    this.#awaitsFrame = true;
+    requestAnimationFrame(() => {
+      this.#awaitsFrame = false;
       this.#drawArcs();
     });
   }
