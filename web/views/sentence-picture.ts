@@ -67,6 +67,15 @@ export const styles = css`
   .sentence-patches {
     width: var(--side);
   }
+  /* On a phone the picture is small, so that a finger finds a patch. */
+  @container (max-width: 480px) {
+    .sentence-seen > canvas {
+      width: min(var(--side), 88px);
+    }
+    .sentence-patches {
+      width: min(var(--attention-picture, 320px), 100% - 100px);
+    }
+  }
   .sentence-seen canvas {
     aspect-ratio: 1;
     border-radius: 4px;
