@@ -11,13 +11,6 @@ interface Tokens {
   readonly segments: number[];
 }
 
-/** The number of tokens that all templates may still make of a text. */
-interface Budget {
-  left: number;
-}
-
-type Step = (texts: readonly Tokens[], budget: Budget) => readonly Tokens[];
-
 /** Puts one text, or two, together. */
 export type PostProcessor = (texts: readonly number[][]) => Tokens;
 
@@ -28,15 +21,30 @@ interface Place {
   readonly segment: number;
 }
 
-function filled(places: readonly Place[], texts: readonly Tokens[], budget: Budget): Tokens {
+/** What a step puts together, of one text and of two. */
+interface Template {
+  readonly single: readonly Place[];
+  readonly pair: readonly Place[];
+}
+
+const placesFor = ({ single, pair }: Template, texts: number): readonly Place[] => (texts > 1 ? pair : single);
+
+/** Refuses texts of which templates, all together, make too many tokens, before any is made. */
+function checkCounts(templates: readonly Template[], lengths: readonly number[]): void {
+  let made = 0;
+  templates.reduce<readonly number[]>((all, template) => {
+    const countOf = ({ text, ids = [] }: Place): number => (text === undefined ? ids.length : all[text] ?? 0);
+    const count = placesFor(template, all.length).reduce((sum, place) => sum + countOf(place), 0);
+    made += count;
+    if (made > kMaxTokens) throw wrong("memory", "the template", `${made} tokens`, `at most ${kMaxTokens}`, "makes");
+    return [count];
+  }, lengths);
+}
+
+function filled(places: readonly Place[], texts: readonly Tokens[]): Tokens {
   const ids: number[] = [], segments: number[] = [];
   for (const { text, ids: own = [], segment } of places) {
-    const more = text === undefined ? own : texts[text]?.ids ?? [];
-    budget.left -= more.length;
-    if (budget.left < 0) {
-      throw wrong("memory", "the template", `${kMaxTokens - budget.left} tokens`, `at most ${kMaxTokens}`, "makes");
-    }
-    for (const id of more) {
+    for (const id of text === undefined ? own : texts[text]?.ids ?? []) {
       ids.push(id);
       segments.push(segment);
     }
@@ -45,12 +53,12 @@ function filled(places: readonly Place[], texts: readonly Tokens[], budget: Budg
 }
 
 /** "cls" and "sep" are [token, id]. Between two texts, RoBERTa has two of its separators, and does not count texts. */
-function makeEnds(field: Field, isRoberta: boolean): Step {
+function makeEnds(field: Field, isRoberta: boolean): Template {
   const end = (name: string, segment: number): Place => ({ ids: [field.at(name).element(1).id()], segment });
   const second = isRoberta ? 0 : 1;
   const single: Place[] = [end("cls", 0), { text: 0, segment: 0 }, end("sep", 0)];
   const pair = [...single, ...isRoberta ? [end("sep", 0)] : [], { text: 1, segment: second }, end("sep", second)];
-  return (texts, budget) => [filled(texts.length > 1 ? pair : single, texts, budget)];
+  return { single, pair };
 }
 
 function placeOf(piece: Field, texts: readonly string[], special: Field): Place {
@@ -67,16 +75,16 @@ function placeOf(piece: Field, texts: readonly string[], special: Field): Place 
   return { ids: entry.at("ids").list().map((id) => id.id()), segment };
 }
 
-function makeTemplate(field: Field): Step {
+function makeTemplate(field: Field): Template {
   const special = field.at("special_tokens");
   const single = field.at("single").list().map((piece) => placeOf(piece, ["A"], special));
   const pair = field.at("pair").listIfAny().map((piece) => placeOf(piece, ["A", "B"], special));
-  return (texts, budget) => [filled(texts.length > 1 ? pair : single, texts, budget)];
+  return { single, pair };
 }
 
-const kKinds: Kinds<Step> = {
+const kKinds: Kinds<Template | undefined> = {
   BertProcessing: (field) => makeEnds(field, false),
-  ByteLevel: () => (texts) => texts, // Hugging Face's library trims offsets here, and there are none here
+  ByteLevel: () => undefined, // Hugging Face's library trims offsets here, and there are none here
   RobertaProcessing: (field) => makeEnds(field, true),
   TemplateProcessing: makeTemplate,
 };
@@ -84,10 +92,12 @@ const kKinds: Kinds<Step> = {
 /** Makes the post-processor of tokenizer.json's "post_processor", which may be null. */
 export function makePostProcessor(field: Field): PostProcessor {
   const steps = stepsOf(field, "processors").map((step) => make(kKinds, step));
+  const templates = steps.filter((step) => step !== undefined);
   return (texts) => {
+    checkCounts(templates, texts.map((ids) => ids.length));
     const given = texts.map((ids, text) => ({ ids, segments: ids.map(() => text) }));
-    const budget = { left: kMaxTokens };
-    const done = steps.reduce<readonly Tokens[]>((all, step) => step(all, budget), given);
+    const done = templates.reduce<readonly Tokens[]>(
+      (all, template) => [filled(placesFor(template, all.length), all)], given);
     return { ids: done.flatMap(({ ids }) => ids), segments: done.flatMap(({ segments }) => segments) };
   };
 }
