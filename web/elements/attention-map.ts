@@ -19,7 +19,6 @@ import { endOf, kScales, type ScaleChoice } from "../maps/scale.js";
 import { type MapSource, type Part, piecesOf } from "../maps/source.js";
 import { kAttributes, kInitial, kNames, type State } from "../state/state.js";
 import { kMapViews } from "../views/index.js";
-import { kCatSatOnMat } from "../views/cat-sat-on-mat.js";
 import type { Host, View, ViewKind } from "../views/view.js";
 import type { WorkedExample } from "../views/worked-example.js";
 import { DeclaredMaps } from "./declared.js";
@@ -141,7 +140,8 @@ export class AttentionMap extends LitElement {
   declare mask: Numbers | undefined;
   declare tokens: readonly string[] | undefined;
   declare keyTokens: readonly string[] | undefined;
-  declare example: WorkedExample;
+  /** What the view `steps` works out; the four words of the tutorials where there is none. */
+  declare example: WorkedExample | undefined;
 
   /** The colours as of the last update. */
   #colors: Colors = { theme: "light" };
@@ -162,7 +162,6 @@ export class AttentionMap extends LitElement {
     this.group = "";
     this.controls = "minimal";
     this.locked = false;
-    this.example = kCatSatOnMat;
   }
 
   /** All fields of the state at once. Those that are set need not be all. */

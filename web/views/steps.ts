@@ -3,6 +3,7 @@
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { sharedEngine } from "../maps/engine.js";
+import { kCatSatOnMat } from "./cat-sat-on-mat.js";
 import { kMatrixStyles, matrixTable, symbols } from "./matrix-table.js";
 import type { Host, View, ViewCode } from "./view.js";
 import { workExample } from "./worked-example.js";
@@ -25,7 +26,7 @@ class StepsView implements View {
   }
 
   async load(_: undefined, signal: AbortSignal): Promise<void> {
-    const { example, state: { head, causal }, colors: { theme } } = this.host;
+    const { example = kCatSatOnMat, state: { head, causal }, colors: { theme } } = this.host;
     const worked = await workExample(await sharedEngine(), example, { head, causal, theme });
     signal.throwIfAborted();
     this.#worked = worked;

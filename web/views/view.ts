@@ -39,7 +39,7 @@ export interface Host extends ReactiveControllerHost {
   readonly scaleChoice: ScaleChoice;
   /** The names of the heads, as [layer][head], which come after the maps. They describe the unchanged model. */
   readonly names: HeadNames | undefined;
-  readonly example: WorkedExample;
+  readonly example: WorkedExample | undefined;
   readonly colors: Colors;
   readonly room: Room;
   /** Adds the styles of a part of the view that was loaded later. */
