@@ -191,12 +191,12 @@ test("elements of a group show the same, and one cursor", async () => {
 
 test.each(["light", "dark"] as const)("the settings are clean for axe, and looked at: %s", async (scheme) => {
   const page = await views.open([{ ...kHead, ablate: "0.5", query: "6", key: "2" }], { width: 900, height: 1000, scheme });
-  await (await seen(page, "#map >>> .drawer summary")).click();
+  await page.locator("#map >>> .drawer summary").click(); // once it stands still
   expect(await axe(page)).toEqual([]);
   await shoot(page, `map-settings-${scheme}`);
   await page.close();
   const small = await views.open([{ ...kHead, query: "6", key: "2" }], { ...phone, scheme });
-  await (await seen(small, "#map >>> .drawer summary")).click();
+  await small.locator("#map >>> .drawer summary").click();
   expect(await axe(small)).toEqual([]);
   await shoot(small, `map-settings-phone-${scheme}`);
 });
