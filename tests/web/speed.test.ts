@@ -60,7 +60,7 @@ test("the page opens, and redraws all heads of a 64-token text while it is typed
   await page.close();
 });
 
-/** What a page did: the overviews that it asked for, and how often it gave a canvas the size that it had. */
+/** A record of a page: the overviews that it asked for, and how often it gave a canvas the size that it had. */
 interface Seen { overviews: string[]; sizes: number }
 
 test("a key press asks for each overview once, and empties no canvas by giving it the size that it has", async () => {

@@ -140,7 +140,7 @@ export class AttentionMap extends LitElement {
   declare mask: Numbers | undefined;
   declare tokens: readonly string[] | undefined;
   declare keyTokens: readonly string[] | undefined;
-  /** What the view `steps` works out; the four words of the tutorials where there is none. */
+  /** The example that the view `steps` works out. Where there is none, it takes the four words of the tutorials. */
   declare example: WorkedExample | undefined;
 
   /** The colours as of the last update. */

@@ -191,7 +191,7 @@ test("elements of a group show the same, and one cursor", async () => {
 
 test.each(["light", "dark"] as const)("the settings are clean for axe, and looked at: %s", async (scheme) => {
   const page = await views.open([{ ...kHead, ablate: "0.5", query: "6", key: "2" }], { width: 900, height: 1000, scheme });
-  await page.locator("#map >>> .drawer summary").click(); // once it stands still
+  await page.locator("#map >>> .drawer summary").click(); // a locator waits until it stands still
   expect(await axe(page)).toEqual([]);
   await shoot(page, `map-settings-${scheme}`);
   await page.close();

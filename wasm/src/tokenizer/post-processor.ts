@@ -21,7 +21,7 @@ interface Place {
   readonly segment: number;
 }
 
-/** What a step puts together, of one text and of two. */
+/** The places that a step puts together: those for one text, and those for two. */
 interface Template {
   readonly single: readonly Place[];
   readonly pair: readonly Place[];
