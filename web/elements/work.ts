@@ -313,6 +313,7 @@ export class Work implements ReactiveController {
         element.requestUpdate();
       },
       understood: (words) => {
+        if (words === this.understood) return; // to render once more would keep the run waiting
         this.understood = words;
         if (words !== undefined) this.progress = undefined;
         element.requestUpdate();

@@ -107,7 +107,9 @@ class MapView implements View, ReactiveController {
     this.#content = content;
     this.#zoom.keepFor(view.map);
     this.host.drawn(this);
-    if (!isSmall) this.#describe(content).catch((error: unknown) => content === this.#content && this.host.fail(error));
+    if (isSmall) return;
+    const described = this.#describe(content).then(() => this.host.requestUpdate());
+    described.catch((error: unknown) => content === this.#content && this.host.fail(error));
   }
 
   #contentOf(maps: MapSource, layer: number, head: number, overview: Overview): Content {
@@ -124,7 +126,6 @@ class MapView implements View, ReactiveController {
   async #describe(content: Content): Promise<void> {
     const { maps, layer, head, overview } = content;
     content.strongest = (await strongestLink(maps, layer, head, overview)) ?? null;
-    this.host.requestUpdate();
   }
 
   render(): TemplateResult {
