@@ -9,7 +9,8 @@ export class LaterStyles {
   constructor(private readonly host: ReactiveElement) {}
 
   add(more: CSSResult): void {
-    if (!this.#loaded.includes(more)) this.#loaded.push(more);
+    if (this.#loaded.includes(more)) return; // a browser applies styles that it is given once more to all elements
+    this.#loaded.push(more);
     const { elementStyles } = this.host.constructor as typeof ReactiveElement;
     const last = elementStyles.length - kAfter.length;
     const styles = [...elementStyles.slice(0, last), ...this.#loaded, ...elementStyles.slice(last)];

@@ -10,6 +10,7 @@ import { isReleased, type MapSource, nextTurn, type Picture } from "../maps/sour
 import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
 import { toggled } from "../state/lists.js";
 import { placeOf } from "../state/pins.js";
+import { afterPaint } from "./after-paint.js";
 import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
 import { type Aligned, mapOf, openOther, type Side } from "./compare-other.js";
@@ -41,6 +42,8 @@ class CompareView implements View {
   #lengths = "";
   #ranked: readonly Ranked[] = [];
   #done = 1;
+  /** False until the maps are painted, which do not wait for all that is told below them. */
+  #isWhole = false;
   #looks: Looks | undefined;
   readonly #choice: CompareChoice;
 
@@ -62,6 +65,7 @@ class CompareView implements View {
     this.#failed = "";
     this.#ranked = [];
     this.#done = 0;
+    this.#isWhole = false;
   }
 
   async load(maps: MapSource, signal: AbortSignal): Promise<void> {
@@ -70,14 +74,21 @@ class CompareView implements View {
     const opened = isHinting ? undefined : await openOther(maps, maps.run, this.host.state, signal).catch(inWords);
     if (signal.aborted && typeof opened === "object") opened.release();
     signal.throwIfAborted();
+    // A view that is open stays whole while its numbers change.
+    const isWhole = this.#isWhole && this.host.renderRoot.querySelector(".cmp") !== null;
     this.clear();
     this.#maps = maps;
     if (typeof opened === "string") this.#failed = opened;
     else this.#aligned = opened;
     this.#lengths = this.#aligned ? lengths(this.#aligned) : "";
+    this.#isWhole = isWhole;
     this.host.drawn(this);
+    await afterPaint();
     const aligned = this.#aligned;
-    if (aligned) void this.#rank(aligned).catch((error: unknown) => {
+    if (!aligned || aligned !== opened) return;
+    this.#isWhole = true;
+    this.host.requestUpdate();
+    this.#rank(aligned).catch((error: unknown) => {
       if (this.#aligned === aligned && !isReleased(error)) this.host.fail(error);
     });
   }
@@ -89,7 +100,7 @@ class CompareView implements View {
     const heads = maps.heads.flatMap((count, layer) => Array.from({ length: count }, (_, head) => ({ layer, head })));
     const ranked: Ranked[] = [];
     for (const [index, head] of heads.entries()) {
-      if (index % 16 === 0) await nextTurn(); // the maps come before it
+      if (index % 16 === 0) await nextTurn();
       const [a, b] = await Promise.all([
         mapOf({ maps, ...head }, aligned, 0), mapOf({ maps: other, ...head }, aligned, 1),
       ]);
@@ -129,7 +140,7 @@ class CompareView implements View {
         ${plot("B − A", "orange is less, blue is more", change, 2)}
       </div>
       <output class="cmp-readout">${this.#readout(aligned, at)}</output>
-      ${this.#divergence(aligned)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}
+      ${this.#isWhole ? html`${this.#divergence(aligned)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}` : nothing}
     `;
   }
 

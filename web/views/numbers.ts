@@ -6,6 +6,7 @@ import { paletteOf, kSteps } from "../maps/palette.js";
 import { checkHead, isReleased, type MapSource, overviewOf } from "../maps/source.js";
 import { tokenLabel, tokenText } from "../maps/tokens.js";
 import { strongestRow } from "../maps/words.js";
+import { afterPaint } from "./after-paint.js";
 import { exact } from "./map.js";
 import { type HeadNumbers, largestKey, type RowNumbers, runNumbers } from "./numbers-data.js";
 import { MatrixPanels, type OpenMatrix, openMatrix } from "./numbers-matrix.js";
@@ -85,6 +86,7 @@ class NumbersView implements View {
     this.#stop = undefined;
     if (!isSame) for (const name of open) void this.#fill(content, name);
     if (isSame) for (const [name, matrix] of content.open) if (matrix) content.open.set(name, this.#recoloured(matrix));
+    this.#isWhole &&= this.host.renderRoot.querySelector(".num") !== null; // a view that is open stays whole
     this.host.drawn(this);
     this.#share(content, query);
     if (this.#isWhole) return;
@@ -394,12 +396,6 @@ const newContent = (maps: MapSource, numbers: HeadNumbers, telling: number): Con
 
 const tellingRow = async (maps: MapSource, layer: number, head: number): Promise<number> =>
   strongestRow(await overviewOf(maps, layer, head)) ?? maps.tokens.length - 1;
-
-/** Resolves once a frame is painted, or at once where none is: in a page that nobody sees. */
-const afterPaint = (): Promise<void> => new Promise((resolve) => {
-  if (document.hidden) resolve();
-  else requestAnimationFrame(() => setTimeout(resolve));
-});
 
 const kHint = html`<span class="num-hint">Point at a bar, or use the arrow keys, to follow one dimension.</span>`;
 

@@ -65,6 +65,7 @@ export function tokenRow(row: TokenRow): TemplateResult {
 
 export const kTokenRowStyles = css`
   .tokens-row {
+    position: relative; /* for words that are only read aloud, which each button would have to have a layer for */
     display: flex;
     flex-wrap: wrap;
     gap: 4px 2px;
@@ -73,9 +74,7 @@ export const kTokenRowStyles = css`
     overflow: auto;
   }
   .tokens-one {
-    position: relative;
-    display: grid;
-    justify-items: center;
+    display: block; /* a browser takes a third longer for as many grids */
     min-width: 44px;
     min-height: 44px;
     padding: 2px 6px;
@@ -84,6 +83,7 @@ export const kTokenRowStyles = css`
     color: var(--ink-on-tint, var(--ink));
     font-size: 16px;
     line-height: 22px;
+    text-align: center;
   }
   .tokens-one:hover {
     border-color: var(--faint);
@@ -98,6 +98,7 @@ export const kTokenRowStyles = css`
     color: inherit;
   }
   .tokens-number {
+    display: block;
     font: 12px/16px var(--mono);
     font-variant-numeric: tabular-nums;
   }
