@@ -111,7 +111,7 @@ function record(): Promise<Seen> {
         return render();
       };
     }
-    // What the page still does for the text before is no part of it.
+    // The page may still be at work on the text before, which does not count.
     const begin = (): unknown => Object.assign(seen, { overviews: [], placesBefore: 0, sizes: 0, renders: {} });
     document.addEventListener("input", begin, { capture: true, once: true });
   });
