@@ -29,13 +29,16 @@ import { Frame } from "./frame.js";
 import { LaterStyles } from "./later-styles.js";
 import { Membership } from "./membership.js";
 import type { HeadMap, HeadValue } from "./methods.js";
-import { type Inputs as MapInputs, isGiven } from "./opening.js";
+import { expectComputing, type Inputs as MapInputs, isGiven } from "./opening.js";
 import { RoomController } from "./room.js";
 import type { Script } from "./script.js";
 import { kAfter, kBefore } from "./styles.js";
 import { kThemes, ThemeController } from "./theme.js";
 import { allAtRest } from "./turns.js";
 import { Work } from "./work.js";
+
+/** A view that is not there after so many milliseconds is marked as the chosen one before it comes. */
+const kSoon = 100;
 
 /** Listeners get the events of the element with their details. */
 // eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- it adds types to methods that are there
@@ -182,7 +185,7 @@ export class AttentionMap extends LitElement {
 
   /** The engine of the page, which all elements share. It is started where it was not. */
   get engine(): Promise<AsyncEngine> {
-    return AttentionMap.#expectComputing("engine").engine();
+    return expectComputing(AttentionMap.computing, "engine").engine();
   }
 
   /**
@@ -190,12 +193,7 @@ export class AttentionMap extends LitElement {
    * `model` that stands for them in this page, after the folder's name. Files are read when the model is first wanted.
    */
   static giveModel(files: readonly File[], folder?: string): string {
-    return this.#expectComputing("model").giveModel(files, folder);
-  }
-
-  static #expectComputing(what: string): Computing {
-    if (this.computing) return this.computing;
-    throw new Error(`${what}: this script only draws arrays of weights; headlens/element computes`);
+    return expectComputing(this.computing, "model").giveModel(files, folder);
   }
 
   /**
@@ -228,7 +226,7 @@ export class AttentionMap extends LitElement {
     await this.#untilDrawn();
     const maps = this.#work.lease?.maps;
     if (!maps) throw new Error(`rank: the view ${JSON.stringify(this.view)} has no heads`);
-    const { rankBy } = await AttentionMap.#expectComputing("rank").naming();
+    const { rankBy } = await expectComputing(AttentionMap.computing, "rank").naming();
     return rankBy(maps, metric);
   }
 
@@ -323,10 +321,12 @@ export class AttentionMap extends LitElement {
     this.#membership.leave();
   }
 
-  /** Another text is shown with its maps, and those of the text before are not drawn once more. */
+  /** Another text is shown with its maps, another view with its numbers, and what is there is not drawn once more before. */
   override shouldUpdate(changed: PropertyValues<this>): boolean {
-    if (changed.size !== 1 || !changed.has("text") || !this.#work.drawn) return true;
+    const isView = changed.has("view");
+    if (changed.size !== 1 || !(isView || changed.has("text")) || !this.#work.drawn) return true;
     queueMicrotask(() => this.#heed(changed));
+    if (isView) setTimeout(() => this.#work.drawnKind?.name === this.view || this.requestUpdate(), kSoon);
     return false;
   }
 

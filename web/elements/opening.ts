@@ -63,7 +63,7 @@ export async function openMaps(inputs: Inputs, signal: AbortSignal, following: F
   const { state, arrays, declared } = inputs;
   if (hasArrays(arrays)) return openGiven(inputs, arrays);
   if (declared.source.length > 0) return openGiven(inputs, await readDeclared(inputs, signal, following));
-  const computing = expectComputing(inputs, "text");
+  const computing = expectComputing(inputs.computing, "text");
   await computing.loadModel(state.model, signal, following.loading);
   const began = performance.now();
   return computing.modelMaps(state, signal, (done) => {
@@ -79,7 +79,8 @@ async function readDeclared({ declared }: Inputs, signal: AbortSignal, following
   return given;
 }
 
-function expectComputing({ computing }: Inputs, what: string): Computing {
+/** Throws an Error that says what this script lacks for `what`, where it computes nothing. */
+export function expectComputing(computing: Computing | undefined, what: string): Computing {
   if (computing) return computing;
   throw new Error(`${what}: this script only draws arrays of weights; headlens/element computes`);
 }
@@ -95,6 +96,6 @@ async function openGiven(inputs: Inputs, { weights, queries, keys, ...given }: P
     return { ...givenMaps({ weights, known, ...beside }), understood };
   }
   if (!queries || !keys) throw new Error(`${queries ? "keys" : "queries"} is missing: maps are computed from both`);
-  const computing = expectComputing(inputs, "queries and keys");
+  const computing = expectComputing(inputs.computing, "queries and keys");
   return { ...(await computing.computedMaps({ queries, keys, softmaxScale, ...beside })), understood };
 }

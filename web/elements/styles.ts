@@ -96,9 +96,9 @@ const base = css`
     color: var(--faint);
     font-style: normal;
   }
-  .token i[data-mark]::before {
+  :is(.token, .token i)[data-mark]::before {
     content: attr(data-mark);
-    opacity: 0.5;
+    color: color-mix(in srgb, var(--mark, var(--faint)) var(--mark-share, 50%), transparent);
   }
   /* In Firefox, a table's box does not clip its caption. */
   .unseen,
@@ -127,9 +127,7 @@ const preferences = css`
     :host {
       --faint: var(--ink);
       --line: var(--ink);
-    }
-    .token i[data-mark]::before {
-      opacity: 1;
+      --mark-share: 100%;
     }
   }
   @media (forced-colors: active) {

@@ -9,14 +9,15 @@ const atWork = new Set<Promise<void>>();
 
 /** Elements that have had a turn, and whether they were visible in the last frame. */
 const seen = new WeakMap<Element, boolean>();
-const watch = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) seen.set(target, isIntersecting);
-});
+let watch: IntersectionObserver | undefined;
 
 /** To ask for the place of an element lays out the page, so that only the first turn does. */
 function isSeen(element: Element): boolean {
   const known = seen.get(element);
   if (known !== undefined) return known;
+  watch ??= new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) seen.set(target, isIntersecting);
+  });
   watch.observe(element);
   const { top, bottom } = element.getBoundingClientRect();
   return top < innerHeight && bottom > 0;

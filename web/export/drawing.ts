@@ -72,6 +72,19 @@ function isBlank(text: Text, at: number): boolean {
   return range.getBoundingClientRect().width === 0;
 }
 
+/** The place of what the style sheet draws before the text of an element. */
+function beside(element: Element): DOMRect {
+  const { left, right, top, width, height } = element.getBoundingClientRect();
+  if (element.textContent === "") return new DOMRect(left, top, width, height);
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const text = range.getBoundingClientRect();
+  // In words from right to left it is on the right.
+  return text.left - left > right - text.right
+    ? new DOMRect(left, top, text.left - left, height)
+    : new DOMRect(text.right, top, right - text.right, height);
+}
+
 class Scene {
   readonly shapes: (Raster | Patch | Words)[] = [];
   readonly #origin: DOMRect;
@@ -98,7 +111,7 @@ class Scene {
       else if (child instanceof Text) this.#addText(child, style);
     }
     const mark = element instanceof HTMLElement ? element.dataset.mark : undefined; // drawn by the style sheet
-    if (mark !== undefined) this.#addWords(mark, this.#box(element.getBoundingClientRect()), style);
+    if (mark !== undefined) this.#addWords(mark, this.#box(beside(element)), style);
   }
 
   #addCanvas(canvas: HTMLCanvasElement): void {

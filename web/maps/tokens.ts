@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The display of tokens: as plain text in its own direction, with invisible characters made visible. */
-import { html } from "lit";
+import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 
 const kVisible = new Map([
@@ -43,10 +43,15 @@ function pieces(token: string): Piece[] {
 
 /** The label of a token, with spaces and other invisible characters as faint marks. */
 export function tokenLabel(token: string): TemplateResult {
-  // The style sheet draws the mark of a space, so that it is not part of the text.
-  const mark = (text: string): TemplateResult =>
-    /^·+$/.test(text) ? html`<i data-mark=${text}></i>` : html`<i>${text}</i>`;
-  return html`<bdi class="token">${pieces(token).map((piece) => (piece.mark ? mark(piece.text) : piece.text))}</bdi>`;
+  const all = pieces(token);
+  // The style sheet draws the marks of spaces, so that they are not part of the text. A page has many tokens, and nearly
+  // all are one piece, or one after a space: they are a single element each.
+  const isSpace = (piece: Piece | undefined): boolean => piece?.mark === true && /^·+$/.test(piece.text);
+  const space = isSpace(all[0]) ? all.shift()?.text : undefined;
+  const piece = (one: Piece): TemplateResult | string =>
+    isSpace(one) ? html`<i data-mark=${one.text}></i>` : one.mark ? html`<i>${one.text}</i>` : one.text;
+  const rest = all.length > 1 ? all.map(piece) : all.map(piece)[0];
+  return html`<bdi class="token" data-mark=${space ?? nothing}>${rest}</bdi>`;
 }
 
 /**

@@ -61,8 +61,12 @@ export function openChosen(model: string, { open }: Page): void {
   open(usualOf(model) ?? brought(model));
 }
 
+/** Folders of models are flat, so folders in folders are left out. */
+const isOnTop = ({ webkitRelativePath }: File): boolean => webkitRelativePath.split("/").length <= 2;
+
 /** Finds out what files are, and opens them: a model, a picture, maps or a text. */
-export function openFiles(given: readonly File[], folder: string | undefined, page: Page): void {
+export function openFiles(all: readonly File[], folder: string | undefined, page: Page): void {
+  const given = all.filter(isOnTop);
   const [first] = given;
   if (!first) return;
   const { open, say } = page;

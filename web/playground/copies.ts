@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The menu Share copies the page's address, and an iframe with the open head. It is loaded when something is copied. */
-import { writeAddress } from "../state/address.js";
+import { writeAddress } from "../state/written-address.js";
 import { kInitial, type State } from "../state/state.js";
 
 /** Returns the lines that show the open head in a page that strips scripts. */

@@ -2,6 +2,7 @@
 /** Code that a reader may want next is loaded once the first maps are drawn. If that fails, it is tried again when it is wanted. */
 import "../maps/changes.js";
 import "../maps/characters.js";
+import "../state/written-address.js";
 import type { AttentionMap } from "../elements/index.js";
 import { sharedEngine } from "../maps/engine.js";
 import type { State } from "../state/state.js";

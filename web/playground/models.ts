@@ -48,9 +48,6 @@ export interface Dropped {
   readonly plain: readonly File[];
 }
 
-/** Folders of models are flat, so folders in folders are left out. */
-const isOnTop = ({ webkitRelativePath }: File): boolean => webkitRelativePath.split("/").length <= 2;
-
 type Bringing = typeof import("./bring.js");
 
 /** Loads the code that opens something, and runs it. */
@@ -73,7 +70,7 @@ export function offerModels(page: Page): void {
   // The same folder may be chosen again once it has been mended.
   files.addEventListener("click", () => (files.value = ""));
   files.addEventListener("change", () => {
-    const given = [...(files.files ?? [])].filter(isOnTop);
+    const given = [...(files.files ?? [])]; // the list itself is empty when it is chosen from again
     bring(({ openFiles }) => openFiles(given, undefined, page), page);
   });
   form.addEventListener("submit", (event) => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The page's address holds all that a reader chose, and goes back with the browser. */
-import { readAddress, writeAddress } from "../state/address.js";
+import { readAddress } from "../state/address.js";
 import type { State } from "../state/state.js";
 import { kInputs, kUsual, usualOf } from "./usual.js";
 
@@ -71,7 +71,8 @@ export class Shared {
     return new URL(`#${await this.#address()}`, location.href).href;
   }
 
-  #address(): Promise<string> {
+  async #address(): Promise<string> {
+    const { writeAddress } = await import("../state/written-address.js");
     const state = this.state();
     return writeAddress(state, unnamed(state));
   }

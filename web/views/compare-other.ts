@@ -19,6 +19,12 @@ export interface Side {
   readonly words: string;
 }
 
+/** The distance by which the prediction moves at each pair of the tokens that the models read, in nats. */
+export interface Divergences {
+  readonly pairs: Pairs["rows"];
+  readonly nats: Float32Array;
+}
+
 /** Two maps of aligned tokens, and B less A, [row pairs, column pairs] each. */
 export interface Aligned extends Pairs {
   readonly kind: Kind;
@@ -26,8 +32,8 @@ export interface Aligned extends Pairs {
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
-  /** The distance by which predictions move at each pair of the tokens that the models read, where that can be said. */
-  readonly divergences: { readonly pairs: Pairs["rows"]; readonly nats: Float32Array } | undefined;
+  /** Come after the maps; undefined where they cannot be said. */
+  readonly divergences: Promise<Divergences | undefined>;
   /** A sentence about the alignment, where it is not that of equal tokens. */
   readonly note: string;
   /** True where each head of one side has its counterpart in the other. */
@@ -150,16 +156,16 @@ export async function openOther(
     const { layer, head } = state;
     const sides = sidesOf(kind, maps, { layer, head }, other, headOf(other, state, compareHead));
     const found = await differing(sides, pairs);
-    const divergences = difference && (await divergencesOf(difference, run));
     signal.throwIfAborted();
     const note = difference ? "" : "The two models cut a text into other tokens: those with the same letters are aligned.";
     const hasPartners = difference !== undefined && maps.heads.join() === other.heads.join();
+    const divergences = divergencesOf(difference, run);
+    divergences.catch(() => undefined); // whoever awaits it is told, if anybody does
     return { kind, sides, ...pairs, ...found, divergences, note, hasPartners, release };
   } catch (error) {
+    difference?.dispose();
     release();
     throw error;
-  } finally {
-    difference?.dispose();
   }
 }
 
@@ -168,7 +174,7 @@ async function withHead(maps: MapSource, { layer, head }: Readonly<State>, other
   const sides = sidesOf("head", maps, { layer, head }, maps, other);
   const found = await differing(sides, pairs);
   return {
-    kind: "head", sides, ...pairs, ...found, divergences: undefined, note: "", hasPartners: false, release: () => undefined,
+    kind: "head", sides, ...pairs, ...found, divergences: Promise.resolve(undefined), note: "", hasPartners: false, release: () => undefined,
   };
 }
 
@@ -185,9 +191,14 @@ function sidesOf(kind: Kind, maps: MapSource, a: Head, other: MapSource, b: Head
 const isAlike = ({ info: a }: Run, { info: b }: Run): boolean =>
   a.vocabSize === b.vocabSize && a.logits === b.logits && Boolean(a.image) === Boolean(b.image);
 
-async function divergencesOf(difference: Difference, { info }: Run): Promise<Aligned["divergences"]> {
-  const { pairs } = difference;
-  if (info.logits === 0 || info.image) return undefined;
-  const { data } = await difference.divergences();
-  return data.length === pairs.length ? { pairs, nats: Float32Array.from(data) } : undefined;
+/** Takes over the difference. */
+async function divergencesOf(difference: Difference | undefined, { info }: Run): Promise<Divergences | undefined> {
+  try {
+    if (!difference || info.logits === 0 || info.image) return undefined;
+    const { pairs } = difference;
+    const { data } = await difference.divergences();
+    return data.length === pairs.length ? { pairs, nats: Float32Array.from(data) } : undefined;
+  } finally {
+    difference?.dispose();
+  }
 }

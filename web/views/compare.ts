@@ -13,7 +13,7 @@ import { placeOf } from "../state/pins.js";
 import { afterPaint } from "./after-paint.js";
 import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
-import { type Aligned, mapOf, openOther, type Side } from "./compare-other.js";
+import { type Aligned, type Divergences, mapOf, openOther, type Side } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
@@ -42,8 +42,8 @@ class CompareView implements View {
   #lengths = "";
   #ranked: readonly Ranked[] = [];
   #done = 1;
-  /** False until the maps are painted, which do not wait for all that is told below them. */
-  #isWhole = false;
+  /** All that stands below the maps, which are painted first. */
+  #below: { readonly divergences: Divergences | undefined } | undefined;
   #looks: Looks | undefined;
   readonly #choice: CompareChoice;
 
@@ -61,11 +61,10 @@ class CompareView implements View {
 
   clear(): void {
     this.#aligned?.release();
-    this.#aligned = this.#maps = this.#looks = undefined;
+    this.#aligned = this.#maps = this.#looks = this.#below = undefined;
     this.#failed = "";
     this.#ranked = [];
     this.#done = 0;
-    this.#isWhole = false;
   }
 
   async load(maps: MapSource, signal: AbortSignal): Promise<void> {
@@ -74,19 +73,24 @@ class CompareView implements View {
     const opened = isHinting ? undefined : await openOther(maps, maps.run, this.host.state, signal).catch(inWords);
     if (signal.aborted && typeof opened === "object") opened.release();
     signal.throwIfAborted();
-    // A view that is open stays whole while its numbers change.
-    const isWhole = this.#isWhole && this.host.renderRoot.querySelector(".cmp") !== null;
+    const isOpen = this.#below !== undefined && this.host.renderRoot.querySelector(".cmp") !== null;
     this.clear();
     this.#maps = maps;
     if (typeof opened === "string") this.#failed = opened;
     else this.#aligned = opened;
     this.#lengths = this.#aligned ? lengths(this.#aligned) : "";
-    this.#isWhole = isWhole;
-    this.host.drawn(this);
-    await afterPaint();
-    const aligned = this.#aligned;
-    if (!aligned || aligned !== opened) return;
-    this.#isWhole = true;
+    if (!isOpen) {
+      this.host.drawn(this);
+      await afterPaint();
+    }
+    if (typeof opened === "object") await this.#tellBelow(opened);
+    if (isOpen) this.host.drawn(this); // as a whole, so that nothing below the maps moves
+  }
+
+  async #tellBelow(aligned: Aligned): Promise<void> {
+    const divergences = await aligned.divergences;
+    if (this.#aligned !== aligned) return;
+    this.#below = { divergences };
     this.host.requestUpdate();
     this.#rank(aligned).catch((error: unknown) => {
       if (this.#aligned === aligned && !isReleased(error)) this.host.fail(error);
@@ -140,7 +144,7 @@ class CompareView implements View {
         ${plot("B − A", "orange is less, blue is more", change, 2)}
       </div>
       <output class="cmp-readout">${this.#readout(aligned, at)}</output>
-      ${this.#isWhole ? html`${this.#divergence(aligned)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}` : nothing}
+      ${this.#below ? html`${this.#divergence(aligned, this.#below.divergences)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}` : nothing}
     `;
   }
 
@@ -252,7 +256,9 @@ class CompareView implements View {
     return `${tokenName(query ?? "")} → ${tokenName(key ?? "")}: A ${inA}, B ${inB}, B − A ${less}`;
   }
 
-  #divergence({ divergences, sides: [{ maps }] }: Aligned): TemplateResult | typeof nothing {
+  #divergence(
+    { sides: [{ maps }] }: Aligned, divergences: Divergences | undefined,
+  ): TemplateResult | typeof nothing {
     const { run } = maps;
     if (!divergences || !run) return nothing;
     const { pairs, nats } = divergences;

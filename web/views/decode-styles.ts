@@ -66,6 +66,9 @@ export const kDecodeStyles = css`
     line-height: 28px;
   }
   /* The marks of spaces have the colour of the text on a tint, where faint text could not be read. */
+  .decode-chip .token {
+    --mark: currentcolor;
+  }
   .decode-chip .token i {
     color: inherit;
   }

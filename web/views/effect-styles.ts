@@ -200,6 +200,9 @@ const own = css`
     background: var(--tint, transparent);
     color: var(--ink-on-tint, inherit);
   }
+  .effect-tint .token {
+    --mark: currentcolor;
+  }
   .effect-tint .token i {
     color: inherit;
   }

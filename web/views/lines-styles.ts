@@ -128,6 +128,9 @@ export const linesStyles = (arcs: number, names: number): CSSResult => css`
     text-overflow: ellipsis;
     white-space: nowrap;
   }
+  .lines-token .token {
+    --mark: currentcolor;
+  }
   .lines-token .token i {
     color: inherit;
   }

@@ -94,6 +94,9 @@ export const kTokenRowStyles = css`
     text-decoration-thickness: 2px;
     text-underline-offset: 4px;
   }
+  .tokens-one .token {
+    --mark: currentcolor;
+  }
   .tokens-one .token i {
     color: inherit;
   }
