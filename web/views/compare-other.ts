@@ -32,7 +32,7 @@ export interface Aligned extends Pairs {
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
-  /** Come after the maps; undefined where they cannot be said. */
+  /** They come after the maps, and are undefined where they cannot be said. */
   readonly divergences: Promise<Divergences | undefined>;
   /** A sentence about the alignment, where it is not that of equal tokens. */
   readonly note: string;
@@ -160,7 +160,7 @@ export async function openOther(
     const note = difference ? "" : "The two models cut a text into other tokens: those with the same letters are aligned.";
     const hasPartners = difference !== undefined && maps.heads.join() === other.heads.join();
     const divergences = divergencesOf(difference, run);
-    divergences.catch(() => undefined); // whoever awaits it is told, if anybody does
+    divergences.catch(() => undefined); // a view that was closed meanwhile awaits it no more
     return { kind, sides, ...pairs, ...found, divergences, note, hasPartners, release };
   } catch (error) {
     difference?.dispose();
@@ -191,7 +191,7 @@ function sidesOf(kind: Kind, maps: MapSource, a: Head, other: MapSource, b: Head
 const isAlike = ({ info: a }: Run, { info: b }: Run): boolean =>
   a.vocabSize === b.vocabSize && a.logits === b.logits && Boolean(a.image) === Boolean(b.image);
 
-/** Takes over the difference. */
+/** Computes the divergences of a difference, and disposes of it. */
 async function divergencesOf(difference: Difference | undefined, { info }: Run): Promise<Divergences | undefined> {
   try {
     if (!difference || info.logits === 0 || info.image) return undefined;
