@@ -54,6 +54,7 @@ export const compareStyles = css`
   }
   .cmp-rows span,
   .cmp-cols span {
+    display: none;
     position: absolute;
     overflow: hidden;
     color: var(--faint);
@@ -75,16 +76,21 @@ export const compareStyles = css`
     color: var(--accent);
     font-weight: 600;
   }
-  /* Small maps have no space for names; what is pointed at is written below. */
-  @container (min-width: 340px) {
-    .cmp-plot {
-      /* Names of columns are tilted by 60°. */
+  /* Small maps have no space for long names; what is pointed at is written below. Names of columns are tilted by 60°. */
+  @container (min-width: 260px) {
+    .cmp-plot.short {
       margin: calc(0.87 * var(--col-name) + 10px) calc(0.5 * var(--col-name)) 0 calc(var(--row-name) + 10px);
     }
+    .cmp-plot.short span {
+      display: block;
+    }
   }
-  @container (max-width: 339.9px) {
+  @container (min-width: 340px) {
+    .cmp-plot {
+      margin: calc(0.87 * var(--col-name) + 10px) calc(0.5 * var(--col-name)) 0 calc(var(--row-name) + 10px);
+    }
     .cmp-plot span {
-      display: none;
+      display: block;
     }
   }
   .cmp-cell {

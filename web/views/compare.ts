@@ -21,9 +21,11 @@ const kTop = 8;
 /** The scale of differences ends here at least, so that what is hardly there is not seen as if it were large. */
 const kLeast = 0.01;
 /** So many names fit on a side of the smallest map that has any. */
-const kMostLabels = 16;
+const kMostLabels = 12;
 /** Longer names are cut. */
 const kMostLetters = 12;
+/** Names of so many letters have space beside narrow maps, too. */
+const kShort = 8;
 interface Ranked { readonly layer: number; readonly head: number; readonly mean: number }
 
 /** The colours of the three maps, and those of the bars beside them. */
@@ -38,8 +40,8 @@ class CompareView implements View {
   #aligned: Aligned | undefined;
   /** The words that say why the two cannot be compared. */
   #failed = "";
-  /** The lengths of names beside the maps, as style properties. */
-  #lengths = "";
+  /** The longest names of rows and columns, in letters, for which there is the same space beside all maps. */
+  #longest = { row: 0, col: 0 };
   #ranked: readonly Ranked[] = [];
   #done = 1;
   /** All that stands below the maps, which are painted first. */
@@ -78,7 +80,7 @@ class CompareView implements View {
     this.#maps = maps;
     if (typeof opened === "string") this.#failed = opened;
     else this.#aligned = opened;
-    this.#lengths = this.#aligned ? lengths(this.#aligned) : "";
+    if (this.#aligned) this.#longest = longestNames(this.#aligned);
     if (!isOpen) {
       this.host.drawn(this);
       await afterPaint();
@@ -194,6 +196,7 @@ class CompareView implements View {
   ): TemplateResult {
     const [height, width] = [aligned.rows.length, aligned.cols.length];
     const { scale } = of[which];
+    const longest = this.#longest;
     const cell = ({ clientX, clientY, currentTarget }: MouseEvent): Cell => {
       const box = (currentTarget as Element).getBoundingClientRect();
       const place = (at: number, length: number, count: number): number =>
@@ -203,8 +206,8 @@ class CompareView implements View {
     return html`
       <figure class="cmp-figure">
         <figcaption><b>${name}</b> <bdi>${words}</bdi></figcaption>
-        <div class="cmp-plot" role="application" tabindex=${which === 0 ? 0 : -1}
-          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; ${this.#lengths}`}
+        <div class="cmp-plot ${Math.max(longest.row, longest.col) <= kShort ? "short" : ""}" role="application" tabindex=${which === 0 ? 0 : -1}
+          .style=${`--row: ${at.row}; --col: ${at.col}; --rows: ${height}; --cols: ${width}; --row-name: ${longest.row}ch; --col-name: ${longest.col}ch`}
           aria-label=${`${name}: ${height} rows and ${width} columns of aligned tokens. Arrow keys move, Enter pins, Escape frees.`}
           @pointermove=${(event: MouseEvent): void => this.#point(aligned, cell(event))}
           @pointerleave=${(): void => this.host.point(undefined)}
@@ -322,12 +325,12 @@ function meanDifference(a: Float32Array, b: Float32Array, mask: CellMask, width:
   return count > 0 ? sum / count : 0;
 }
 
-/** The lengths of the longest names of rows and columns, for which there is the same space beside all maps. */
-function lengths({ sides }: Aligned): string {
+function longestNames({ sides }: Aligned): { row: number; col: number } {
   const longest = (of: readonly string[]): number =>
     Math.min(of.reduce((most, token) => Math.max(most, tokenWidth(token)), 2), kMostLetters);
-  const [rows, cols] = [sides.flatMap(({ maps }) => maps.tokens), sides.flatMap(({ maps }) => maps.keyTokens)];
-  return `--row-name: ${longest(rows)}ch; --col-name: ${longest(cols)}ch`;
+  return {
+    row: longest(sides.flatMap(({ maps }) => maps.tokens)), col: longest(sides.flatMap(({ maps }) => maps.keyTokens)),
+  };
 }
 
 /** The names of a side's rows and columns: of large maps every second, third, …, and those of the cell that is looked at. */

@@ -32,6 +32,10 @@ test("two texts are aligned, and what differs is what the engine says", async ()
   for (const axis of ["rows", "cols"])
     expect((await texts(page, `#map >>> .cmp-figure:first-child .cmp-${axis} > span`)).map((text) => text.trim())).toEqual(aligned);
   expect((await texts(page, "#map >>> .cmp-figure:last-child .cmp-rows .chosen")).map((text) => text.trim())).toEqual(["and"]);
+  // Two of these maps stand side by side, and such names have space beside narrow ones, too.
+  const widths = await page.$$eval("#map >>> .cmp-rows > span", (names) => names.map((name) => name.getBoundingClientRect().width));
+  expect(widths).toHaveLength(3 * aligned.length);
+  expect(Math.min(...widths)).toBeGreaterThan(0);
   difference.dispose();
   await seen(page, "#map >>> .cmp-heads button");
   expect(await texts(page, "#map >>> .cmp-heads button")).toHaveLength(8);
