@@ -43,6 +43,8 @@ export const compareStyles = css`
     font-size: 14px;
   }
   .cmp-plot {
+    /* The space for names, of which those of columns are tilted by 60°. */
+    --beside: calc(0.87 * var(--col-name) + 10px) calc(0.5 * var(--col-name)) 0 calc(var(--row-name) + 10px);
     position: relative;
     aspect-ratio: var(--cols) / var(--rows);
     max-height: 480px;
@@ -67,19 +69,19 @@ export const compareStyles = css`
     max-width: calc(var(--row-name) + 4px);
   }
   .cmp-cols span {
-    inset: auto auto calc(100% + 4px) calc((var(--at) + 0.5) * 100% / var(--cols) + 6px);
+    inset: auto auto calc(100% + 2px) calc((var(--at) + 0.5) * 100% / var(--cols) - 2px);
     max-width: calc(var(--col-name) + 4px);
-    rotate: -60deg;
-    transform-origin: bottom left;
+    transform: rotate(-60deg);
+    transform-origin: 0 50%; /* as exports turn words */
   }
   .cmp-plot span.chosen {
     color: var(--accent);
     font-weight: 600;
   }
-  /* Small maps have no space for long names; what is pointed at is written below. Names of columns are tilted by 60°. */
+  /* Small maps have no space for long names; what is pointed at is written below. */
   @container (min-width: 260px) {
     .cmp-plot.short {
-      margin: calc(0.87 * var(--col-name) + 10px) calc(0.5 * var(--col-name)) 0 calc(var(--row-name) + 10px);
+      margin: var(--beside);
     }
     .cmp-plot.short span {
       display: block;
@@ -87,7 +89,7 @@ export const compareStyles = css`
   }
   @container (min-width: 340px) {
     .cmp-plot {
-      margin: calc(0.87 * var(--col-name) + 10px) calc(0.5 * var(--col-name)) 0 calc(var(--row-name) + 10px);
+      margin: var(--beside);
     }
     .cmp-plot span {
       display: block;

@@ -36,6 +36,11 @@ test("two texts are aligned, and what differs is what the engine says", async ()
   const widths = await page.$$eval("#map >>> .cmp-rows > span", (names) => names.map((name) => name.getBoundingClientRect().width));
   expect(widths).toHaveLength(3 * aligned.length);
   expect(Math.min(...widths)).toBeGreaterThan(0);
+  // Names of columns are whole and turned in what is exported, too.
+  const svg = await page.$eval("#map", (element) => (element as AttentionMap).toSVG());
+  const turned = [...svg.matchAll(/rotate\(-60 [^>]*>\u2068([^<]*)\u2069</g)].map(([, text = ""]) =>
+    text.replace("·", "").replace("&lt;", "<").replace("&gt;", ">"));
+  expect(turned).toEqual([...aligned, ...aligned, ...aligned]);
   difference.dispose();
   await seen(page, "#map >>> .cmp-heads button");
   expect(await texts(page, "#map >>> .cmp-heads button")).toHaveLength(8);
