@@ -92,8 +92,9 @@ const base = css`
     font-family: var(--mono);
     white-space: pre;
   }
+  /* On a tint, where faint marks could not be read, views give them the colour of the text by --mark. */
   .token i {
-    color: var(--faint);
+    color: var(--mark, var(--faint));
     font-style: normal;
   }
   :is(.token, .token i)[data-mark]::before {

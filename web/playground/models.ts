@@ -70,7 +70,7 @@ export function offerModels(page: Page): void {
   // The same folder may be chosen again once it has been mended.
   files.addEventListener("click", () => (files.value = ""));
   files.addEventListener("change", () => {
-    const given = [...(files.files ?? [])]; // the list itself is empty when it is chosen from again
+    const given = [...(files.files ?? [])]; // a copy, since the list is emptied when the reader chooses again
     bring(({ openFiles }) => openFiles(given, undefined, page), page);
   });
   form.addEventListener("submit", (event) => {

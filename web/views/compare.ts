@@ -24,7 +24,7 @@ const kLeast = 0.01;
 const kMostLabels = 12;
 /** Longer names are cut. */
 const kMostLetters = 12;
-/** Names of so many letters have space beside narrow maps, too. */
+/** Names of at most so many letters have space beside narrow maps, too. */
 const kShort = 8;
 interface Ranked { readonly layer: number; readonly head: number; readonly mean: number }
 
@@ -86,6 +86,7 @@ class CompareView implements View {
       await afterPaint();
     }
     if (typeof opened === "object") await this.#tellBelow(opened);
+    signal.throwIfAborted();
     if (isOpen) this.host.drawn(this); // as a whole, so that nothing below the maps moves
   }
 

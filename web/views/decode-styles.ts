@@ -65,12 +65,8 @@ export const kDecodeStyles = css`
     font-size: 15px;
     line-height: 28px;
   }
-  /* The marks of spaces have the colour of the text on a tint, where faint text could not be read. */
   .decode-chip .token {
     --mark: currentcolor;
-  }
-  .decode-chip .token i {
-    color: inherit;
   }
   .decode-chip.decode-now {
     outline: 2px solid var(--accent);

@@ -203,9 +203,6 @@ const own = css`
   .effect-tint .token {
     --mark: currentcolor;
   }
-  .effect-tint .token i {
-    color: inherit;
-  }
   .effect-strip small {
     color: var(--faint);
     font: 11px/14px var(--mono);

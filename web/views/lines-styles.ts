@@ -131,9 +131,6 @@ export const linesStyles = (arcs: number, names: number): CSSResult => css`
   .lines-token .token {
     --mark: currentcolor;
   }
-  .lines-token .token i {
-    color: inherit;
-  }
   .lines-value,
   .lines-of {
     font: 12px var(--mono);

@@ -97,9 +97,6 @@ export const kTokenRowStyles = css`
   .tokens-one .token {
     --mark: currentcolor;
   }
-  .tokens-one .token i {
-    color: inherit;
-  }
   .tokens-number {
     display: block;
     font: 12px/16px var(--mono);
