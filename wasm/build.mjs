@@ -32,7 +32,8 @@ function withOwnMemory(code) {
   while (code[at++] !== kImports) skip();
   number(); // the size of the section
   for (let left = number(); left > 0; --left) {
-    skip(), skip(); // the two names
+    skip(); // the two names
+    skip();
     const kind = code[at++];
     if (kind === kMemory) {
       const own = Uint8Array.from(code);

@@ -6,7 +6,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writ
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { deflateRawSync } from "node:zlib";
-import ts from "typescript";
+import { parseSync } from "oxc-parser";
 import { buildEngine, bundle, copyTypes, readCode, runTool } from "../wasm/build.mjs";
 import { kStyled, tightened } from "./tight-styles.mjs";
 
@@ -103,22 +103,27 @@ function writeNotices(inputs) {
  * HTML elements. Members that a class inherits from Lit, and its own templates and life cycle, are left out.
  */
 function withoutLit(text) {
-  const source = ts.createSourceFile("element.d.ts", text, ts.ScriptTarget.Latest, true);
-  const isLit = (node) => ts.isImportDeclaration(node) && /^"lit\b/.test(node.moduleSpecifier.getText());
-  const imports = source.statements.filter(isLit);
-  const named = imports.flatMap((node) => [...node.importClause?.namedBindings?.elements ?? []]);
-  const names = named.map((element) => element.name.text);
-  const mentionsLit = (node) => new RegExp(`import\\("lit|\\b(${names.join("|") || "lit"})\\b`).test(node.getText());
-  const edits = imports.map((node) => [node, ""]);
-  const isType = (node) => ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node);
-  for (const node of source.statements.filter(isType)) {
-    for (const clause of (node.heritageClauses ?? []).filter(mentionsLit)) {
-      edits.push([clause, /\bLitElement\b/.test(clause.getText()) ? " extends HTMLElement" : ""]);
+  const { body } = parseSync("element.d.ts", text).program;
+  const imports = body.filter(({ type, source }) => type === "ImportDeclaration" && /^lit\b/.test(source.value));
+  const names = imports.flatMap(({ specifiers }) => specifiers.map(({ local }) => local.name));
+  const litName = new RegExp(`import\\("lit|\\b(${names.join("|") || "lit"})\\b`);
+  const mentionsLit = ({ start, end }) => litName.test(text.slice(start, end));
+  const edits = imports.map((node) => [body[body.indexOf(node) - 1]?.end ?? 0, node.end, ""]);
+  const types = body.map((node) => node.declaration ?? node).filter(({ body: all }) => Array.isArray(all?.body));
+  for (const type of types) {
+    const bases = type.superClass ? [type.superClass] : type.extends ?? [];
+    if (bases.some(mentionsLit)) {
+      const isElement = bases.some(({ start, end }) => text.slice(start, end) === "LitElement");
+      edits.push([text.lastIndexOf("extends", bases[0].start), type.body.start, isElement ? "extends HTMLElement " : ""]);
     }
-    edits.push(...node.members.filter(mentionsLit).map((member) => [member, ""]));
+    let before = type.body.start + 1; // a member goes with the comment above it
+    for (const member of type.body.body) {
+      if (mentionsLit(member)) edits.push([before, member.end, ""]);
+      before = member.end;
+    }
   }
-  edits.sort(([a], [b]) => b.pos - a.pos);
-  return edits.reduce((rest, [node, by]) => rest.slice(0, node.pos) + by + rest.slice(node.end), text).trimStart();
+  edits.sort(([a], [b]) => b - a);
+  return edits.reduce((rest, [start, end, by]) => rest.slice(0, start) + by + rest.slice(end), text).trimStart();
 }
 
 /** Writes the declarations of the elements. */

@@ -19,8 +19,6 @@ const kKeys = " and then it was late, and they went home to bed";
 /** Keys that are typed before the measured ones, while the browser compiles what it runs often. */
 const kFirstKeys = " so the two";
 
-/* global document, Event, MutationObserver, requestAnimationFrame -- of the page */
-
 /** In the page: types a key into the sentence, and returns the milliseconds until the frame that shows all of it. */
 async function press(key) {
   const field = document.getElementById("sentence").shadowRoot.querySelector("textarea");

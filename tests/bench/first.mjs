@@ -16,7 +16,6 @@ const kText = "The queen saw the king and she laughed.";
 const kCalls = 100;
 const kLine = { bytesPerSecond: 10e6 / 8, latency: 40 };
 
-/* global document, Event -- of the page */
 async function withPage(url, work) {
   const browser = await launchChromium();
   try {

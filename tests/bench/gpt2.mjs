@@ -69,8 +69,6 @@ async function atRest() {
   }
 }
 
-/* global addEventListener, document, requestAnimationFrame, PerformanceObserver -- of the page */
-
 /** In the page: watches frames, long tasks, progress and what the grid draws. `seen.take()` begins anew. */
 function watch() {
   const grid = document.querySelector("#grid");
@@ -103,7 +101,8 @@ function watch() {
 
 /** Waits until all heads of so many tokens are drawn, and returns when they were. */
 async function allDrawn(page, tokens) {
-  for (let end = Date.now() + 120_000; Date.now() < end;) {
+  const end = Date.now() + 120_000;
+  while (Date.now() < end) {
     const { drawn, failed } = await page.evaluate(() => globalThis.seen);
     if (failed.length > 0) throw new Error(failed[0]);
     const found = drawn.find((one) => one.tokens === tokens && one.heads === kHeads);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The host for contestants in a page; node-host.mjs is that for Node. */
-/* global document, fetch -- of the page */
 import { load } from "../../dist/index.js";
 import { ours } from "./contestants.mjs";
 import { makeHost } from "./host.mjs";

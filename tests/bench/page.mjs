@@ -45,8 +45,6 @@ function memory(what) {
 const kPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>page</title>
 <script type="module" src="/dist/element.js"></script><body></body></html>`;
 
-/* global document, customElements, requestAnimationFrame, PointerEvent, WheelEvent -- of the page */
-
 /** In the page: makes an element, and returns the milliseconds until it has drawn. */
 function draw(properties, id) {
   const begin = performance.now();

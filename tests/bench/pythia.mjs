@@ -44,8 +44,6 @@ const kConfig = {
 const kPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>pythia</title>
 <script type="module" src="/dist/element.js"></script><body></body></html>`;
 
-/* global document, requestAnimationFrame -- of the page */
-
 /** In the page: the element loads the model for one letter, and the engine warms up. Then the whole text is set. */
 async function drawAll({ model, text }) {
   const drawn = (element) => new Promise((resolve, reject) => {

@@ -28,7 +28,6 @@ function peakOfRenderers() {
   return Math.max(...peaks);
 }
 
-/* global location -- of the page */
 /** Runs in the page. */
 async function run({ count, layers, heads, vocabulary }) {
   const { load } = await import("/dist/index.js");

@@ -283,7 +283,7 @@ test("without logits there are maps alone", () => {
 test("names of tokens are safe to show", () => {
   for (const more of [[], ["--json"]]) {
     const shown = compare(kTiny, "--text", "a\u001b[31m\u202eb", "--with-text", "b\u001b[32m\u202ea", ...more);
-    // eslint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   }
 });

@@ -233,7 +233,7 @@ test("names of tokens are safe to show", () => {
   const args = ["--text", text, "--layer", "0", "--head", "0", "--query", "1"];
   for (const more of [[], ["--json"]]) {
     const shown = explain(kTiny, ...args, ...more);
-    // eslint-disable-next-line no-control-regex
+    // oxlint-disable-next-line no-control-regex
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   }
 });

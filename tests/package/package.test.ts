@@ -10,10 +10,10 @@ import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build as bundle, transform } from "esbuild";
+import { parseSync } from "oxc-parser";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { type Browser, type Page } from "puppeteer-core";
-import ts from "typescript";
 import { build, createServer, type ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kBuiltIn, kModels } from "../cards.js";
@@ -177,8 +177,15 @@ describe("the scripts", () => {
 
   test("import nothing but each other; those for the web nothing of Node's", async () => {
     for (const name of scripts()) {
-      for (const { fileName } of ts.preProcessFile(read(name)).importedFiles) {
-        expect(fileName, name).toMatch(
+      const { module } = parseSync(name, read(name));
+      const imported = [
+        ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
+        ...module.staticExports.flatMap(({ entries }) => entries.map((entry) => entry.moduleRequest?.value ?? "./")),
+        ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => read(name).slice(start, end))
+          .flatMap((from) => /^["'`](.*)["'`]$/.exec(from)?.[1] ?? []),
+      ];
+      for (const from of imported) {
+        expect(from, name).toMatch(
           /^(node|worker-node)\b/.test(name) ? /^(\.\/|node:)/ : /^\.\//,
         );
       }

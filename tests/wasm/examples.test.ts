@@ -6,7 +6,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import * as headlens from "headlens";
-import ts from "typescript";
+import { parseSync } from "oxc-parser";
 import { describe, expect, test } from "vitest";
 import { kRoot } from "./support.js";
 
@@ -18,36 +18,29 @@ interface Example {
 /** Public functions that need no example, since every object has them. */
 const kCommon = ["dispose"];
 
-function commentText(comment: ts.JSDocTag["comment"]): string {
-  return typeof comment === "string" ? comment : ts.getTextOfJSDocComment(comment) ?? "";
-}
-
-function examplesOf(node: ts.Node): string[] {
-  const examples = ts.getJSDocTags(node).filter(({ tagName }) => tagName.text === "example");
-  return examples.map(({ comment }) => commentText(comment));
-}
-
-function isExported({ modifiers }: ts.InterfaceDeclaration | ts.FunctionDeclaration): boolean {
-  return modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
+/** The examples of the comment that ends where only spaces come before `start`. */
+function examplesBefore(text: string, start: number): string[] {
+  const comment = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*$/.exec(text.slice(0, start))?.[1] ?? "";
+  const tags = comment.replace(/^[ \t]*\*[ \t]?/gm, "").split(/^@/m).slice(1);
+  return tags.flatMap((tag) => /^example\s+([^]*)$/.exec(tag)?.[1]?.trimEnd() ?? []);
 }
 
 /** The exported functions, and those of the exported interfaces, with overloads together and with their examples. */
 function functionsOf(file: string): Map<string, string[]> {
   const text = readFileSync(`${kRoot}wasm/src/${file}`, "utf8");
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
   const found = new Map<string, string[]>();
-  for (const made of source.statements.filter(ts.isFunctionDeclaration)) {
-    if (isExported(made)) found.set(made.name?.text ?? "", examplesOf(made));
-  }
-  for (const type of source.statements.filter(ts.isInterfaceDeclaration)) {
-    if (!isExported(type)) continue;
-    if (type.name.text.startsWith("Async")) continue; // the same functions, through a worker
-    for (const member of type.members) {
-      if (!ts.isMethodSignature(member) && !ts.isCallSignatureDeclaration(member)) continue;
-      const name = member.name?.getText() ?? "()";
+  for (const exported of parseSync(file, text).program.body) {
+    const made = exported.type === "ExportNamedDeclaration" ? exported.declaration : null;
+    if (made?.type === "FunctionDeclaration" || made?.type === "TSDeclareFunction")
+      found.set(made.id?.name ?? "", examplesBefore(text, exported.start));
+    if (made?.type !== "TSInterfaceDeclaration") continue;
+    if (made.id.name.startsWith("Async")) continue; // the same functions, through a worker
+    for (const member of made.body.body) {
+      if (member.type !== "TSMethodSignature" && member.type !== "TSCallSignatureDeclaration") continue;
+      const name = member.type === "TSMethodSignature" ? text.slice(member.key.start, member.key.end) : "()";
       if (kCommon.includes(name)) continue;
-      const key = `${type.name.text}.${name}`;
-      found.set(key, [...found.get(key) ?? [], ...examplesOf(member)]);
+      const key = `${made.id.name}.${name}`;
+      found.set(key, [...found.get(key) ?? [], ...examplesBefore(text, member.start)]);
     }
   }
   return found;
@@ -85,7 +78,7 @@ const AsyncFunction = (async () => Promise.resolve()).constructor as new (...arg
 async function run(code: string, engine?: headlens.Engine): Promise<number> {
   let count = 0;
   const shows = (value: unknown, shown: string): void => {
-    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- our own documentation
+    // oxlint-disable-next-line typescript/no-implied-eval -- our own documentation
     const expected: unknown = (new Function(`return (${shown})`) as () => unknown)();
     const digits = digitsOf(shown);
     expect(rounded(plainly(value), digits)).toEqual(rounded(expected, digits));

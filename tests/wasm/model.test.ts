@@ -825,7 +825,7 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
       const onProgress = (loaded: number, total: number): void => {
         if (which === "last" && loaded !== total) return;
         ++calls;
-        throw thrown; // eslint-disable-line @typescript-eslint/only-throw-error -- callers may throw anything
+        throw thrown; // oxlint-disable-line typescript/only-throw-error -- callers may throw anything
       };
       const outcome = engine.loadModel("tiny", { onProgress }).then(() => "loaded", (error: unknown) => [error]);
       const [got] = await outcome;

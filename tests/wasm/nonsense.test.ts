@@ -213,11 +213,11 @@ const deep = Array.from({ length: 100_000 }).reduce((inner: unknown[]) => [inner
 /** Tensors that no call takes, and values that are not tensors. */
 const kNoTensors: readonly (readonly [string, unknown])[] = [
   ["data that do not fill the shape", { data: kFour, shape: [5] }],
-  ["data with a hole", { data: [1, , 3, 4], shape: [4] }], // eslint-disable-line no-sparse-arrays -- that is what is tested
+  ["data with a hole", { data: [1, , 3, 4], shape: [4] }], // oxlint-disable-line no-sparse-arrays -- that is what is tested
   ["a size that is NaN", { data: kFour, shape: [NaN] }],
   ["a negative size", { data: kFour, shape: [-4] }],
   ["a size beyond all memory", { data: kFour, shape: [2 ** 53] }],
-  ["a shape with a hole", { data: kFour, shape: [, 4] }], // eslint-disable-line no-sparse-arrays -- that is what is tested
+  ["a shape with a hole", { data: kFour, shape: [, 4] }], // oxlint-disable-line no-sparse-arrays -- that is what is tested
   ["a shape that is none", { data: kFour, shape: "4" }],
   ["a detached buffer", { data: detached(), shape: [4] }],
   ["data that throw", { get data() { return thrower(); }, shape: [4] }],
@@ -230,7 +230,7 @@ const kNoTensors: readonly (readonly [string, unknown])[] = [
 const kNonsense: readonly (readonly [string, unknown])[] = [
   ["NaN", NaN], ["Infinity", Infinity], ["-1.5", -1.5], ["\"x\"", "x"], ["{}", {}], ["[]", []], ["a list of null", [null]],
   ["a function", () => 1], ["a symbol", Symbol("x")], ["a bigint", 1n], ["a Map", new Map()], ["no prototype", Object.create(null)],
-  ["a list nested deep", deep], ["a list with a hole", [, "x"]], // eslint-disable-line no-sparse-arrays -- that is what is tested
+  ["a list nested deep", deep], ["a list with a hole", [, "x"]], // oxlint-disable-line no-sparse-arrays -- that is what is tested
   ...kNoTensors,
 ];
 
@@ -360,9 +360,9 @@ describe("every argument", () => {
   });
 
   test("lists with holes are no lists of ids", () => {
-    const holed = [1, , 3] as number[]; // eslint-disable-line no-sparse-arrays -- that is what is tested
+    const holed = [1, , 3] as number[]; // oxlint-disable-line no-sparse-arrays -- that is what is tested
     expect(() => model.attend(holed)).toThrow(HeadlensError);
-    const layers = [, kWeights] as never; // eslint-disable-line no-sparse-arrays -- that is what is tested
+    const layers = [, kWeights] as never; // oxlint-disable-line no-sparse-arrays -- that is what is tested
     expect(() => engine.rollout(layers)).toThrow(HeadlensError);
   });
 });

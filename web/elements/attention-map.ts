@@ -41,7 +41,7 @@ import { Work } from "./work.js";
 const kSoon = 100;
 
 /** Listeners get the events of the element with their details. */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- it adds types to methods that are there
+// oxlint-disable-next-line typescript/no-unsafe-declaration-merging -- it adds types to methods that are there
 export interface AttentionMap {
   addEventListener<Name extends keyof AttentionMapEventMap>(
     type: Name,
@@ -67,7 +67,6 @@ declare global {
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/no-unsafe-declaration-merging -- as above
 export class AttentionMap extends LitElement {
   /** @internal The views by name. The first is the default. */
   static views: readonly ViewKind[] = kMapViews;

@@ -6,7 +6,7 @@ import { kSurroundings } from "../maps/palette.js";
 /** Text in XML: without the characters that it cannot have, and with names for those that mean something. */
 function escaped(text: string): string {
   const names: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-  // eslint-disable-next-line no-control-regex -- XML has no such characters
+  // oxlint-disable-next-line no-control-regex -- XML has no such characters
   const clean = text.replace(/\p{Surrogate}/gu, "\ufffd").replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
   return clean.replace(/[&<>"']/g, (char) => names[char] ?? "");
 }

@@ -42,7 +42,7 @@ test("a patch's weights lie over the picture, and are pinned and read with point
   await shoot(page, "picture");
   // Weights are blue, and so is much of this picture: what is laid over has to be the strongest colour there.
   const strengths = await page.$eval("#map >>> .pic-plot canvas", (below) => {
-    const { data } = below.getContext("2d")?.getImageData(0, 0, 48, 48) as ImageData;
+    const { data } = (below.getContext("2d") as CanvasRenderingContext2D).getImageData(0, 0, 48, 48);
     return Array.from({ length: data.length / 4 }, (_, pixel) => {
       const channels = [...data.subarray(4 * pixel, 4 * pixel + 3)];
       return Math.max(...channels) - Math.min(...channels);

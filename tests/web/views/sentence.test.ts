@@ -59,7 +59,7 @@ test("a text that is read from right to left runs so, with its arcs, its arrow k
   expect(ends.every((index) => index <= 8)).toBe(true);
   await page.focus("#map >>> .sentence-token[data-index='8']");
   await page.keyboard.press("ArrowLeft");
-  const at = page.evaluate(() => (document.querySelector("#map")?.shadowRoot?.activeElement as HTMLElement).dataset.index);
+  const at = page.evaluate(() => (document.querySelector("#map")?.shadowRoot?.activeElement as HTMLElement | undefined)?.dataset.index);
   expect(await at).toBe("9");
   await page.click("#map >>> .sentence-edit");
   expect(await page.$eval("#map >>> textarea", (area) => getComputedStyle(area).direction)).toBe("rtl");

@@ -16,7 +16,7 @@ export function isTensorLike(value: unknown): value is TensorLike {
 const kNone: readonly unknown[] = [];
 function intrinsic<T>(name: PropertyKey): (array: ArrayBufferView) => T {
   const accessor = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), name);
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- what it is called on is given below
+  // oxlint-disable-next-line typescript/unbound-method -- what it is called on is given below
   const get = accessor?.get as () => T;
   return (array) => Reflect.apply(get, array, kNone) as T; // this is the quickest way of all
 }
@@ -118,7 +118,7 @@ export function viewOfOutput({ array, length }: Output): Float32Array {
   return viewOf<Float32Array>(array, "Float32Array", length);
 }
 
-// eslint-disable-next-line @typescript-eslint/unbound-method -- what it is called on is given below
+// oxlint-disable-next-line typescript/unbound-method -- what it is called on is given below
 const set = Float32Array.prototype.set;
 
 /** Writes a result, whatever methods the array has of its own. */
