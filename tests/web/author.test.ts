@@ -90,8 +90,25 @@ const spilled = (page: Page): Promise<string[]> => page.evaluate(() =>
     return (box?.scrollWidth ?? 9) > (box?.clientWidth ?? 0) || element.getBoundingClientRect().right > innerWidth;
   }).map(({ id }) => id));
 
+/** Fields and choices with colours of the browser instead of the element's, and those too small for a finger. */
+const strangers = (page: Page): Promise<string[]> => page.evaluate(() =>
+  [...document.querySelectorAll("attention-map")].flatMap((element) => {
+    const paper = document.createElement("i");
+    element.shadowRoot?.querySelector(".root")?.append(paper);
+    paper.style.backgroundColor = "var(--paper)";
+    const own = getComputedStyle(paper).backgroundColor;
+    paper.remove();
+    const fields = element.shadowRoot?.querySelectorAll("select, textarea, [type=text], [type=search], .segments label") ?? [];
+    return [...fields].filter((field) => {
+      const { backgroundColor, accentColor } = getComputedStyle(field);
+      const isStrange = !field.matches("label") && (backgroundColor !== own || accentColor === "auto");
+      const { height } = field.getBoundingClientRect();
+      return isStrange || (height > 0 && height < (matchMedia("(pointer: coarse)").matches ? 44 : 24));
+    }).map((field) => `${element.id}: ${field.outerHTML.slice(0, 80)}`);
+  }));
+
 test.each([
-  { width: 390, height: 844 }, { width: 1280, height: 900 },
+  { width: 390, height: 844, touch: true }, { width: 1280, height: 900 },
 ])("each view once, with captions, at $width in light and dark, does not spill and is clean for axe", async (view) => {
   const { page, faults } = await article(view);
   for (const scheme of ["light", "dark"] as const) {
@@ -104,6 +121,7 @@ test.each([
     expect(await spilled(page), scheme).toEqual([]);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), scheme).toBe(0);
     expect(await axe(page), scheme).toEqual([]);
+    expect(await strangers(page), scheme).toEqual([]);
     await shoot(page, `author-${view.width}-${scheme}`);
   }
   expect(faults).toEqual([]);

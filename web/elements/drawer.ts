@@ -217,22 +217,14 @@ export const kDrawerStyles = css`
   }
   .drawer select {
     min-height: 28px;
-    padding: 2px 8px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: var(--paper);
-    color: var(--ink);
-    font: inherit;
   }
   .drawer input[type="range"] {
     width: 112px;
-    accent-color: var(--accent);
   }
   .drawer input[type="checkbox"] {
     width: 16px;
     height: 16px;
     margin: 0;
-    accent-color: var(--accent);
   }
   .drawer output {
     min-width: 4ch;

@@ -94,9 +94,6 @@ export const kMenuStyles = css`
   }
   .export textarea {
     width: 100%;
-    border: 1px solid var(--line);
-    background: var(--paper);
-    color: var(--ink);
     font: 12px/16px var(--mono);
   }
   @media (pointer: coarse) {

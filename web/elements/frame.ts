@@ -263,7 +263,6 @@ export const kFrameStyles = css`
     height: 4px;
     border: 0;
     background: var(--line);
-    accent-color: var(--accent);
   }
   .running {
     position: absolute;

@@ -7,7 +7,6 @@ import type { CSSResult } from "lit";
 import { kFrameStyles } from "./frame.js";
 import { kBarStyles } from "./head-bar.js";
 import { kSurroundings } from "../maps/palette.js";
-import { kSegmentStyles } from "../views/segments.js";
 
 const ofTheme = (name: keyof (typeof kSurroundings)["light"]): CSSResult =>
   unsafeCSS(`light-dark(${kSurroundings.light[name]}, ${kSurroundings.dark[name]})`);
@@ -44,6 +43,7 @@ const base = css`
     margin: 0;
     min-height: min(64px, 100%);
     color: var(--ink);
+    accent-color: var(--accent);
   }
   .root.limited {
     height: 100%;
@@ -77,6 +77,25 @@ const base = css`
   button:disabled {
     opacity: 0.3;
     cursor: default;
+  }
+  select,
+  textarea,
+  input:is([type="text"], [type="search"]) {
+    max-width: 100%;
+    min-height: 32px;
+    padding: 0 8px;
+    border: 1px solid var(--line);
+    border-radius: 4px;
+    background: var(--paper);
+    color: var(--ink);
+    font: inherit;
+  }
+  @media (pointer: coarse) {
+    select,
+    textarea,
+    input:is([type="text"], [type="search"]) {
+      min-height: 44px;
+    }
   }
   :focus-visible {
     outline: 2px solid var(--accent);
@@ -156,5 +175,5 @@ const preferences = css`
 `;
 
 /** The styles of the element itself, before and after those of its views. */
-export const kBefore = [base, kSegmentStyles, kFrameStyles, kBarStyles];
+export const kBefore = [base, kFrameStyles, kBarStyles];
 export const kAfter = [directions, preferences];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { css } from "lit";
+import { kSegmentStyles } from "./segments.js";
 
 export const compareStyles = css`
+  ${kSegmentStyles}
   .cmp {
     display: grid;
     grid-template-columns: minmax(0, 1fr);
@@ -10,8 +12,6 @@ export const compareStyles = css`
   }
   .cmp-field {
     width: min(60ch, 100%);
-    min-height: 32px;
-    font: inherit;
   }
   .cmp-strip {
     margin: 0;
@@ -115,7 +115,6 @@ export const compareStyles = css`
   }
   .cmp-label .cmp-field {
     width: 100%;
-    color: var(--ink);
     font-size: 16px;
   }
   .cmp-scale {
@@ -166,8 +165,7 @@ export const compareStyles = css`
     grid-template-rows: 42px auto auto;
   }
   @media (pointer: coarse) {
-    .cmp-heads button,
-    .cmp-field {
+    .cmp-heads button {
       min-height: 44px;
     }
   }

@@ -28,18 +28,12 @@ export const kDecodeStyles = css`
     max-width: 400px;
     height: 32px;
     margin: 0;
-    accent-color: var(--accent);
   }
   .decode-count {
     min-width: 64px;
     font: 13px/24px var(--mono);
   }
   .decode select {
-    min-height: 32px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: var(--paper);
-    color: var(--ink);
     font: 13px/24px var(--mono);
   }
   .decode-strip {
@@ -193,8 +187,7 @@ export const kDecodeStyles = css`
     .decode-button,
     .decode-scrub,
     .decode-chip,
-    .decode-action,
-    .decode select {
+    .decode-action {
       min-width: 44px;
       min-height: 44px;
     }

@@ -60,13 +60,6 @@ const own = css`
   .effect-patch input {
     flex: 1;
     min-width: 0;
-    min-height: 32px;
-    padding: 0 8px;
-    border: 1px solid var(--faint);
-    border-radius: 4px;
-    background: none;
-    color: inherit;
-    font: inherit;
   }
   .effect-patch p {
     flex-basis: 100%;
@@ -263,7 +256,6 @@ const own = css`
   @media (pointer: coarse) {
     .effect-tools button,
     .effect-patch button,
-    .effect-patch input,
     .effect-heads button,
     .effect-strip button {
       min-height: 44px;

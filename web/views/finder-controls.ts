@@ -76,11 +76,6 @@ export const controlStyles = css`
     width: 100%;
     min-height: 60px;
     padding: 6px 8px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: none;
-    color: inherit;
-    font: inherit;
     resize: vertical;
   }
   .finder-texts textarea::placeholder {
@@ -121,7 +116,6 @@ export const controlStyles = css`
     width: 16px;
     height: 16px;
     margin: 0;
-    accent-color: var(--accent);
   }
   .finder-options small {
     display: block;
@@ -173,10 +167,6 @@ export const controlStyles = css`
   }
   .finder-axes select {
     min-height: 28px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: var(--paper);
-    color: var(--ink);
     font: 12px var(--mono);
   }
   @media (pointer: coarse) {

@@ -310,10 +310,6 @@ const own = css`
     gap: 4px;
     min-height: 24px;
   }
-  .flow-controls select {
-    min-height: 24px;
-    font: inherit;
-  }
   .flow-depth {
     margin-top: 8px;
   }
@@ -369,7 +365,6 @@ const own = css`
   }
   @media (pointer: coarse) {
     .flow-controls label,
-    .flow-controls select,
     .flow-depth {
       min-height: 44px;
     }

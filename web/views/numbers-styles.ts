@@ -18,13 +18,6 @@ export const kNumbersStyles = css`
     color: var(--faint);
   }
   .num-pair select {
-    max-width: 100%;
-    min-height: 32px;
-    padding: 0 4px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: var(--paper);
-    color: var(--ink);
     font: 14px/24px var(--mono);
   }
   .num-steps {
@@ -206,8 +199,7 @@ export const kNumbersStyles = css`
   @media (pointer: coarse) {
     .num-key,
     .num-head,
-    .num-opener,
-    .num-pair select {
+    .num-opener {
       min-height: 44px;
     }
   }

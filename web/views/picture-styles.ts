@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { css } from "lit";
+import { kSegmentStyles } from "./segments.js";
 
 export const pictureStyles = css`
+  ${kSegmentStyles}
   .pic {
     display: grid;
     gap: 12px;

@@ -31,6 +31,11 @@ export const kSegmentStyles = css`
     opacity: 0;
     pointer-events: none;
   }
+  @media (pointer: coarse) {
+    .segments label {
+      padding: 12px 6px; /* high enough for a finger, and three choices stand beside each other on a phone */
+    }
+  }
   @media (forced-colors: active) {
     .segments label:has(:checked) {
       background: Highlight;

@@ -411,6 +411,7 @@ const styles = css`
   }
   .sentence-token {
     max-width: 100%;
+    vertical-align: top; /* tokens of small letters stand as high as the others */
     padding: 0 2px;
     overflow: hidden;
     border-radius: 4px;
@@ -487,10 +488,6 @@ const styles = css`
     width: 100%;
     min-height: 64px;
     padding: 8px 12px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: transparent;
-    color: var(--ink);
     font: 18px/28px system-ui, sans-serif;
     field-sizing: content;
     resize: vertical;

@@ -5,6 +5,7 @@ import type { TemplateResult } from "lit";
 import { sharedEngine } from "../maps/engine.js";
 import { kCatSatOnMat } from "./cat-sat-on-mat.js";
 import { kMatrixStyles, matrixTable, symbols } from "./matrix-table.js";
+import { kSegmentStyles } from "./segments.js";
 import type { Host, View, ViewCode } from "./view.js";
 import { workExample } from "./worked-example.js";
 import type { Matrix, Step, Worked } from "./worked-example.js";
@@ -126,6 +127,7 @@ const isWide = ({ factors, result }: Step): boolean =>
   [...factors.map(({ matrix }) => matrix), result].reduce((sum, { cols }) => sum + cols.length, 0) > 8;
 
 const styles = css`
+  ${kSegmentStyles}
   ${kMatrixStyles}
   .steps {
     display: grid;
@@ -152,7 +154,6 @@ const styles = css`
     width: 16px;
     height: 16px;
     margin: 0;
-    accent-color: var(--accent);
   }
   .steps .step-name,
   .steps p {

@@ -92,13 +92,6 @@ export class TokenSearch {
 export const searchStyles = css`
   .strips-search input {
     width: min(320px, 100%);
-    min-height: 32px;
-    padding: 0 8px;
-    border: 1px solid var(--faint);
-    border-radius: 4px;
-    background: var(--paper);
-    color: inherit;
-    font: inherit;
   }
   .strips-found {
     max-width: 480px;
@@ -131,8 +124,7 @@ export const searchStyles = css`
     opacity: 0.75;
   }
   @media (pointer: coarse) {
-    .strips-found button,
-    .strips-search input {
+    .strips-found button {
       min-height: 44px;
     }
   }

@@ -35,19 +35,6 @@ export const whyStyles = css`
     width: 16px;
     height: 16px;
     margin: 0;
-    accent-color: var(--accent);
-  }
-  .why-compare select {
-    max-width: 100%;
-    min-height: 28px;
-    border: 1px solid var(--line);
-    border-radius: 4px;
-    background: none;
-    color: inherit;
-    font: inherit;
-  }
-  .why-compare option {
-    background: var(--paper);
   }
   .why .why-chain {
     display: flex;
@@ -193,7 +180,6 @@ export const whyStyles = css`
   }
   @media (pointer: coarse) {
     .why-compare label,
-    .why-compare select,
     button.why-name {
       min-height: 44px;
     }
