@@ -126,7 +126,7 @@ test("a child that comes later is drawn, and drawn anew when its text changes", 
   expect(await logged(page, 1)).toEqual(["drawn: x y"]);
   await page.$eval("attention-map > script", (script) => void (script.textContent = '{"tokens": ["z"], "weights": [[1]]}'));
   expect(await logged(page, 2)).toEqual(["drawn: x y", "drawn: z"]);
-  await page.$eval("attention-map > script", (script) => void (script.firstChild as Text).replaceData(0, 1, "["));
+  await page.$eval("attention-map > script", (script) => (script.firstChild as Text).replaceData(0, 1, "["));
   expect((await logged(page, 3))[2]).toMatch(/^error: the child script is not JSON: /);
   await page.$eval("attention-map > script", (script) => script.remove());
   await seen(page, "attention-map >>> .message ::-p-text(No text yet)");

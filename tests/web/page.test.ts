@@ -54,7 +54,7 @@ test("the first maps need at most 90 kB of scripts, styles and HTML, compressed 
   await page.goto(server.url);
   await page.waitForFunction(() => performance.getEntriesByName("headlens:redraw").length > 0);
   const paths = await page.evaluate(() => {
-    const [{ startTime = NaN, duration = NaN } = {}] = performance.getEntriesByName("headlens:redraw");
+    const [{ startTime, duration } = { startTime: NaN, duration: NaN }] = performance.getEntriesByName("headlens:redraw");
     const asked = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
     return asked.filter((one) => one.startTime <= startTime + duration).map(({ name }) => new URL(name).pathname);
   });
