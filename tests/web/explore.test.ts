@@ -291,6 +291,8 @@ test("on a phone, a swipe goes to the next head, and one down scrolls", async ()
     await touch.end();
     await drawn(page);
   };
+  // The first swipe is over before its code comes.
+  await page.emulateNetworkConditions({ download: 1e6, upload: 1e6, latency: 500 });
   await swipe(-100, 5);
   await has(page, "head", Number(head) + 1);
   await swipe(100, 5);

@@ -39,9 +39,12 @@ export class Frame {
   readonly #onTouch = {
     passive: true,
     handleEvent: (event: TouchEvent): void => {
-      const [touches, path] = [[...event.touches], event.composedPath()];
+      const [start, ...others] = event.touches;
+      if (!start || others.length > 0) return;
+      const path = event.composedPath();
       const within = path.slice(0, path.indexOf(event.currentTarget as EventTarget));
-      void import("./swipes.js").then(({ followSwipe }) => { followSwipe(touches, within, (by) => this.#turn(by)); });
+      const end = endOf(start); // which may come before the code
+      void import("./swipes.js").then(({ followSwipe }) => followSwipe(start, end, within, (by) => this.#turn(by)));
     },
   };
 
@@ -202,6 +205,18 @@ export class Frame {
       ${total > 0 ? html`<progress part="progress" aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
     </div>`;
   }
+}
+
+/** The event that ends a touch, or takes it from the page. */
+function endOf({ target }: Touch): Promise<TouchEvent> {
+  return new Promise((resolve) => {
+    const over = new AbortController();
+    const onOver = (event: Event): void => {
+      over.abort();
+      resolve(event as TouchEvent);
+    };
+    for (const type of ["touchend", "touchcancel"]) target.addEventListener(type, onOver, { signal: over.signal });
+  });
 }
 
 export const kFrameStyles = css`

@@ -12,18 +12,16 @@ const isTaken = (target: EventTarget): boolean => {
   return isWide || touchAction === "none" || target.matches("input, select, textarea, [contenteditable]");
 };
 
-/** Follows a touch that began at the first of `path`: calls `turn` with 1 for a swipe to the left, and with -1 for one to the right. */
-export function followSwipe(
-  [start, ...others]: readonly Touch[], path: readonly EventTarget[], turn: (by: 1 | -1) => void,
-): void {
-  if (!start || others.length > 0 || path.some(isTaken)) return;
-  const over = new AbortController();
-  const onOver = ({ type, changedTouches: [end] }: TouchEvent): void => {
-    over.abort();
-    if (type !== "touchend" || !end) return;
-    const [x, y] = [end.clientX - start.clientX, end.clientY - start.clientY];
-    if (Math.abs(x) > kLength && Math.abs(x) > 2 * Math.abs(y)) turn(x < 0 ? 1 : -1);
-  };
-  for (const type of ["touchend", "touchcancel"])
-    start.target.addEventListener(type, (event) => { onOver(event as TouchEvent); }, { signal: over.signal });
+/**
+ * Follows a touch that began at the first of `path` until its end: calls `turn` with 1 for a swipe to the left, and with
+ * -1 for one to the right.
+ */
+export async function followSwipe(
+  start: Touch, ended: Promise<TouchEvent>, path: readonly EventTarget[], turn: (by: 1 | -1) => void,
+): Promise<void> {
+  if (path.some(isTaken)) return;
+  const { type, changedTouches: [end] } = await ended;
+  if (type !== "touchend" || !end) return;
+  const [x, y] = [end.clientX - start.clientX, end.clientY - start.clientY];
+  if (Math.abs(x) > kLength && Math.abs(x) > 2 * Math.abs(y)) turn(x < 0 ? 1 : -1);
 }
