@@ -89,11 +89,7 @@ const base = css`
     background: var(--paper);
     color: var(--ink);
     font: inherit;
-  }
-  @media (pointer: coarse) {
-    select,
-    textarea,
-    input:is([type="text"], [type="search"]) {
+    @media (pointer: coarse) {
       min-height: 44px;
     }
   }
