@@ -61,7 +61,7 @@ ${body}
 
 const contents = (chapters: readonly ToldChapter[], current: number): string => `
     <nav class="contents" aria-label="Chapters">
-      <ol>${chapters.map(({ name, title }, index) => `
+      <ol class="scrolled">${chapters.map(({ name, title }, index) => `
         <li><a href="../${name}/" ${index === current ? 'aria-current="page"' : ""}>${escaped(title)}</a></li>`).join("")}
       </ol>
     </nav>`;

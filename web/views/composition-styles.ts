@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The styles of the view of composition. */
 import { css } from "lit";
+import { kScrolledStyles } from "./scrolled.js";
 
 export const compositionStyles = css`
+  ${kScrolledStyles}
   .composition .composition-title {
     margin: 16px 0 0;
     font: 600 14px/24px system-ui, sans-serif;

@@ -144,7 +144,7 @@ class CompositionView implements View {
     return html`
       <section class="composition" part="composition" @keydown=${this.#onKey}>
         ${this.#controls(maps)}
-        <div class="composition-scroll">${this.#plot(maps, arcs)}</div>
+        <div class="composition-scroll scrolled">${this.#plot(maps, arcs)}</div>
         <p class="composition-readout" aria-hidden="true">${this.#pointed ? inWords(this.#pointed) : "Arrow keys move between heads, and between arcs. Enter opens, p pins, s silences."}</p>
         <p class="composition-note">${
           isRank(this.#shown)

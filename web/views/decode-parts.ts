@@ -19,7 +19,7 @@ export function sourceStrip(names: readonly string[], { row }: ReadToken, look: 
   const colors = rowColors(asPicture(row), look);
   const chip = (name: string, index: number): TemplateResult =>
     html`<span class="decode-chip" .style=${tintStyle(colors.subarray(index * 4, index * 4 + 4))} title=${exact(row[index] ?? NaN)}>${tokenLabel(name)}</span>`;
-  return html`<div class="decode-strip"><span class="decode-label">source</span>${names.map(chip)}</div>`;
+  return html`<div class="decode-strip scrolled"><span class="decode-label">source</span>${names.map(chip)}</div>`;
 }
 
 /** The tokens that the model expects after a token, and the one that came. */

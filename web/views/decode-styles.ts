@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { css } from "lit";
 import { kCacheStyles } from "./decode-cache.js";
+import { kScrolledStyles } from "./scrolled.js";
 
 export const kDecodeStyles = css`
   ${kCacheStyles}
+  ${kScrolledStyles}
   .decode {
     display: grid;
     gap: 12px;

@@ -356,7 +356,7 @@ class DecodeView implements View, ReactiveController {
       const about = `${tokenName(name)}${weight === undefined ? "" : `, ${exact(weight)}`}`;
       return html`<button class=${classes} .style=${tint} tabindex=${index === step ? 0 : -1} aria-label=${about} title=${about} aria-current=${index === step ? "step" : nothing} ?disabled=${index >= tokens.length} @pointerenter=${(): void => this.host.point({ row: index })} @click=${(): void => this.#go(index)}>${tokenLabel(name)}</button>`;
     };
-    return html`<div class="decode-strip" role="group" aria-label="Tokens; arrow keys step" @pointerleave=${(): void => this.host.point(undefined)} @keydown=${(event: KeyboardEvent): void => this.#onStrip(event, step)}>${all.map(chip)}</div>`;
+    return html`<div class="decode-strip scrolled" role="group" aria-label="Tokens; arrow keys step" @pointerleave=${(): void => this.host.point(undefined)} @keydown=${(event: KeyboardEvent): void => this.#onStrip(event, step)}>${all.map(chip)}</div>`;
   }
 
   #sentence(content: Content, reading: TokenReading, read: ReadToken, step: number): string {

@@ -95,7 +95,7 @@ function lensTable(run: Run, { answer, layers }: Lens, layer: number): TemplateR
     `;
   };
   return html`
-    <div class="effect-scroll" role="region" tabindex="0" aria-label="Predictions after each layer">
+    <div class="effect-scroll scrolled" role="region" tabindex="0" aria-label="Predictions after each layer">
       <table class="effect-lens">
         <thead>
           <tr>

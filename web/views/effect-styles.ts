@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { css } from "lit";
 import { kExpectedStyles } from "./expected.js";
+import { kScrolledStyles } from "./scrolled.js";
 
 const own = css`
+  ${kScrolledStyles}
   .effect p {
     margin: 0;
   }

@@ -7,6 +7,7 @@ import { formatValue } from "../maps/format.js";
 import { kNoPattern } from "../heads/no-pattern.js";
 import type { HeadNames } from "../heads/rules.js";
 import { type AnyMetric, type Ranked, valueOf } from "../heads/ranking.js";
+import { kScrolledStyles } from "./scrolled.js";
 
 export interface Sorting {
   readonly by: AnyMetric | "head" | "name";
@@ -92,7 +93,7 @@ export function finderTable(table: Table): TemplateResult {
   const most = mostOf(heads, metrics);
   const ofMetric = (metric: AnyMetric): string => `${infos.get(metric)?.formula ?? ""}\n${infos.get(metric)?.source ?? ""}`;
   return html`
-    <div class="finder-scroll" tabindex="-1">
+    <div class="finder-scroll scrolled" tabindex="-1">
       <table part="table" class="finder-table">
         <caption class="unseen">Metrics of ${rows.length} heads</caption>
         <thead><tr>
@@ -157,6 +158,7 @@ function pager({ page, rows, turn }: Table, pages: number): TemplateResult {
 }
 
 export const tableStyles = css`
+  ${kScrolledStyles}
   .finder-scroll {
     max-height: 560px;
     overflow: auto;

@@ -14,6 +14,7 @@ import { type Box, drawLines, nearestNode } from "./flow-lines.js";
 import type { RunMaps } from "./followed.js";
 import { free } from "./place.js";
 import { Roving } from "./roving.js";
+import { kScrolledStyles } from "./scrolled.js";
 import { kTokenRowStyles, tokenRow } from "./token-row.js";
 import type { Host, View, ViewCode } from "./view.js";
 
@@ -221,7 +222,7 @@ class FlowView implements View {
     const { theme } = this.host.colors;
     return html`
       <p class="flow-readout" role="status">${node ? this.#read(tokens, shares, node, token) : `Lines carry at least ${100 * kLeast} %: point at a token of a layer to read its share.`}</p>
-      <div class="flow-columns" .style=${`--names: ${names}px; --pitch: ${pitch}px; --height: ${pitch * tokens.length}px`}>
+      <div class="flow-columns scrolled" .style=${`--names: ${names}px; --pitch: ${pitch}px; --height: ${pitch * tokens.length}px`}>
         <div class="flow-names" aria-hidden="true">${pitch < 24 ? nothing : tokens.map((of, index) =>
           html`<span class=${index === token ? "chosen" : ""}>${tokenLabel(of)}</span>`)}</div>
         <div class="flow-plot" role="group" tabindex="0" aria-label=${label} @keydown=${(event: KeyboardEvent): void => this.#move(event, shares.length, tokens.length, token)}
@@ -282,6 +283,7 @@ function table(
 }
 
 const own = css`
+  ${kScrolledStyles}
   .flow-none,
   .flow-note {
     margin: 0 0 8px;

@@ -2,9 +2,11 @@
 /** The styles of the view of lines. */
 import { css } from "lit";
 import type { CSSResult } from "lit";
+import { kScrolledStyles } from "./scrolled.js";
 
 /** Both heights are in pixels: of the arcs above a line of tokens, and of the names above the columns. */
 export const linesStyles = (arcs: number, names: number): CSSResult => css`
+  ${kScrolledStyles}
   .lines-modes,
   .lines-legend {
     display: flex;

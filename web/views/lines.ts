@@ -119,7 +119,7 @@ class LinesView implements View, ReactiveController {
     return html`
       <div class="lines ${isArcs ? "arcs" : "columns"}" part="lines" .style=${`--lines-row: ${this.#rowHeight}px`}>
         ${linesLegend(this.host, content.links, this.#only, this.#toggle)}
-        <div class="lines-box" .style=${this.#height(content, isArcs)} @scroll=${(): void => this.host.requestUpdate()} @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
+        <div class="lines-box scrolled" .style=${this.#height(content, isArcs)} @scroll=${(): void => this.host.requestUpdate()} @keydown=${this.#onKey} @pointerleave=${(): void => this.host.point(undefined)}>
           <canvas class="lines-canvas fine" aria-hidden="true"></canvas>
           ${isArcs ? nothing : html`<div class="lines-heads" aria-hidden="true"><span>query</span><span>key</span></div>`}
           <div class="lines-tall" .style=${this.#size(content, isArcs)}>

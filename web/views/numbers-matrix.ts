@@ -54,7 +54,7 @@ export class MatrixPanels {
     { matrix, picture, look, kinds }: OpenMatrix, marked: number, isLit: (row: number, col: number) => boolean,
   ): TemplateResult {
     if (matrix.tint) {
-      return html`<div class="num-scroll" tabindex="0" role="group" aria-label=${`${matrix.name}, ${matrix.rows.length} × ${matrix.cols.length}`}>${matrixTable(matrix, isLit)}</div>`;
+      return html`<div class="num-scroll scrolled" tabindex="0" role="group" aria-label=${`${matrix.name}, ${matrix.rows.length} × ${matrix.cols.length}`}>${matrixTable(matrix, isLit)}</div>`;
     }
     const [rows, cols] = picture.size;
     const side = Math.min(kMostCell, kMostSide / Math.max(rows, cols));

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { css } from "lit";
 import { kPanelStyles } from "./numbers-matrix.js";
+import { kScrolledStyles } from "./scrolled.js";
 
 export const kNumbersStyles = css`
+  ${kScrolledStyles}
   ${kPanelStyles}
   .num {
     display: grid;

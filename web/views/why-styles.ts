@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { css } from "lit";
+import { kScrolledStyles } from "./scrolled.js";
 
 export const whyStyles = css`
+  ${kScrolledStyles}
   .why p,
   .why-refused {
     margin: 0;

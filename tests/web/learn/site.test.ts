@@ -148,6 +148,28 @@ describe.each(kChapters)("the chapter %s", (chapter) => {
   });
 });
 
+test("on a phone, what is wider than its place fades where it goes on, until its end is reached", async () => {
+  const { page } = await open(browser, `${site.url}learn/variants/`, { ...phone, touch: true }, false);
+  await enliven(page);
+  const rows = await page.$$("attention-lesson >>> .scrolled");
+  const wider: boolean[] = [];
+  for (const row of rows) {
+    const look = (end: number): Promise<{ isWider: boolean; fades: boolean }> => row.evaluate(async (one, to) => {
+      one.scrollLeft = to;
+      await new Promise((painted) => requestAnimationFrame(() => setTimeout(painted)));
+      return { isWider: one.scrollWidth > one.clientWidth, fades: getComputedStyle(one).maskImage !== "none" };
+    }, end);
+    const { isWider, fades } = await look(0);
+    expect(fades).toBe(isWider);
+    expect((await look(1e6)).fades).toBe(false);
+    wider.push(isWider);
+  }
+  expect(wider).toContain(true);
+  expect(wider).toContain(false);
+  expect(await page.$eval(".contents ol", (list) => getComputedStyle(list).maskImage)).toContain("gradient");
+  await page.close();
+});
+
 test.each(["learn/", "learn/rows/"])("%s fits a phone, and axe finds nothing", async (path) => {
   for (const view of [{ width: 1280, height: 900 }, { ...phone, scheme: "dark" } as const]) {
     const { page, faults } = await open(browser, `${site.url}${path}`, view, false);

@@ -43,7 +43,7 @@ function drawRow({ title, about, items }: Row, lesson: Lesson, look: Look, hands
     <section class="row">
       ${title === undefined ? nothing : html`<p class="row-title">${symbols(title)}</p>`}
       ${about === undefined ? nothing : html`<p class="about">${about}</p>`}
-      <div class="items">${items.map((item) => typeof item === "string" ? html`<span class="sign">${item}</span>` : drawItem(item, lesson, look, hands))}</div>
+      <div class="items scrolled">${items.map((item) => typeof item === "string" ? html`<span class="sign">${item}</span>` : drawItem(item, lesson, look, hands))}</div>
     </section>
   `;
 }

@@ -3,6 +3,7 @@
 import { css, unsafeCSS } from "lit";
 import type { CSSResult } from "lit";
 import { kSurroundings } from "../../maps/palette.js";
+import { kScrolledStyles } from "../../views/scrolled.js";
 import { kSegmentStyles } from "../../views/segments.js";
 import { toneStyles } from "./tones.js";
 
@@ -96,6 +97,7 @@ export const figureStyles = (): CSSResult => css`
     border: 0;
   }
   ${kSegmentStyles}
+  ${kScrolledStyles}
   .check {
     display: flex;
     align-items: center;
