@@ -8,6 +8,7 @@ import { sharedEngine } from "../maps/engine.js";
 import type { State } from "../state/state.js";
 import { kViews } from "../views/computed.js";
 import { byId } from "./by-id.js";
+import { offerWhole } from "./whole.js";
 
 const idle = (): Promise<void> => new Promise((resolve) => {
   // Safari has no idle callbacks.
@@ -48,6 +49,7 @@ let last: readonly [state: State, open: Open] | undefined;
 export function showMore(steps: AttentionMap, state: State, open: Open): void {
   const place = byId("elsewhere", HTMLElement);
   if (!last) {
+    offerWhole();
     whenNear(steps, () => (steps.view = "steps"));
     whenNear(place, () => {
       // The figures above say what is wrong, when something is.

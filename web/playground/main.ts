@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import "./start.js";
 import { AttentionMap, type AttentionMapEvents } from "../elements/index.js";
-import { prepared } from "../elements/head-bar.js";
 import { fetchText } from "../elements/script.js";
 import { kInitial, kNames, type State } from "../state/state.js";
 import { byId } from "./by-id.js";
@@ -30,10 +29,6 @@ const isNarrow = matchMedia("(max-width: 959px)");
 function say(words: string): void {
   note.textContent = words;
 }
-
-/** The views of a whole model that the page offers, in the order of their buttons. */
-const kWhole = AttentionMap.views.filter(({ name, needs, isOfHead }) =>
-  needs === "run" && isOfHead !== true && name !== "next" && name !== "sentence");
 
 // The state of the page is that of the open head's element.
 
@@ -120,26 +115,6 @@ for (const near of ["pointerenter", "focusin", "toggle"])
     listed ??= import("./examples.js").then((code) => code.listExamples(examples, openExample))
       .catch(() => (listed = undefined)); // a reader who comes again tries again
   });
-
-/** Shows one view of the whole model, whose element comes into the page when it is first wanted. */
-function showWhole(view: string): void {
-  const place = byId("whole", HTMLElement);
-  const [known] = place.children;
-  const element = known instanceof AttentionMap ? known : document.createElement("attention-map");
-  Object.assign(element, { group: "page", view, controls: "full" });
-  if (!known) place.append(element);
-  for (const button of byId("whole-views", HTMLElement).children)
-    button.setAttribute("aria-pressed", String(button.getAttribute("value") === view));
-}
-
-byId("whole-views", HTMLElement).replaceChildren(...kWhole.map((kind) => {
-  const { name, title } = kind;
-  const button = Object.assign(document.createElement("button"), { value: name, textContent: title });
-  button.setAttribute("aria-pressed", "false");
-  for (const near of ["pointerenter", "focus"]) button.addEventListener(near, () => prepared(kind));
-  button.addEventListener("click", () => showWhole(name));
-  return button;
-}));
 
 async function copy(isFrame: boolean): Promise<void> {
   const { copied, frameOf } = await import("./copies.js");

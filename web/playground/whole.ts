@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The views of the whole model, below its heads. */
+import { AttentionMap } from "../elements/index.js";
+import { kViews } from "../views/computed.js";
+import type { ViewKind } from "../views/view.js";
+import { byId } from "./by-id.js";
+
+/** The views that the page offers, in the order of their buttons. */
+const kWhole = kViews.filter(({ name, needs, isOfHead }) =>
+  needs === "run" && isOfHead !== true && name !== "next" && name !== "sentence");
+
+/** Shows one view, whose element comes into the page when it is first wanted. */
+function showWhole(view: string): void {
+  const place = byId("whole", HTMLElement);
+  const [known] = place.children;
+  const element = known instanceof AttentionMap ? known : document.createElement("attention-map");
+  Object.assign(element, { group: "page", view, controls: "full" });
+  if (!known) place.append(element);
+  for (const button of byId("whole-views", HTMLElement).children)
+    button.setAttribute("aria-pressed", String(button.getAttribute("value") === view));
+}
+
+/** Loads the code of a view that a reader is about to open. */
+function prepare({ code }: ViewKind): void {
+  if (!("styles" in code)) code().catch(() => undefined); // opening it tries again and shows the error
+}
+
+function buttonOf(kind: ViewKind): HTMLButtonElement {
+  const { name, title } = kind;
+  const near = (): void => prepare(kind);
+  const button = Object.assign(document.createElement("button"), {
+    value: name, textContent: title, onpointerenter: near, onfocus: near, onclick: () => showWhole(name),
+  });
+  button.setAttribute("aria-pressed", "false");
+  return button;
+}
+
+export function offerWhole(): void {
+  byId("whole-views", HTMLElement).replaceChildren(...kWhole.map(buttonOf));
+}
