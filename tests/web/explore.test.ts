@@ -248,6 +248,68 @@ test("a text that begins as the last one did goes on from its run", async () => 
   expect(await named(fresh)).toBe(typed);
 });
 
+/** In the page: comes near the tab of a view of the open head, and returns once nothing more is asked of the engine. */
+async function near(name: string): Promise<void> {
+  const tabs = [...(document.querySelector("#map")?.shadowRoot?.querySelectorAll<HTMLElement>("[part=tab]") ?? [])];
+  const counts = globalThis as unknown as { asked: number; tab: HTMLElement | undefined };
+  counts.tab = tabs.find((tab) => tab.textContent?.toLowerCase() === name);
+  counts.tab?.dispatchEvent(new PointerEvent("pointerenter"));
+  let before;
+  do {
+    before = counts.asked;
+    await new Promise((rest) => setTimeout(rest, 250));
+  } while (counts.asked !== before);
+}
+
+/** Counts what the page asks of the engine, as `asked`. */
+const countAsked = (page: Page): Promise<void> => page.evaluate(() => {
+  const counts = Object.assign(globalThis, { asked: 0 });
+  for (const { prototype } of [Worker, MessagePort]) {
+    prototype.postMessage = new Proxy(prototype.postMessage, {
+      apply(post, to, args) {
+        counts.asked++;
+        Reflect.apply(post, to, args);
+      },
+    });
+  }
+});
+
+test("what a view of a head draws is fetched when the pointer comes to its tab", async () => {
+  const page = await openPage();
+  await countAsked(page);
+  let last = 0;
+  for (const view of ["numbers", "why", "effect", "strips", "compare"]) {
+    await page.evaluate(near, view);
+    const asked = await page.evaluate(async (name) => {
+      const counts = globalThis as unknown as { asked: number; tab: HTMLElement };
+      const root = document.querySelector("#map")?.shadowRoot;
+      const before = counts.asked;
+      counts.tab.click();
+      while (!root?.querySelector(`[part~=${name}]`)) await new Promise(requestAnimationFrame);
+      return [before, counts.asked - before];
+    }, view);
+    expect(asked[0], view).toBeGreaterThan(last);
+    expect(asked[1], view).toBe(0);
+    await drawn(page);
+    last = await page.evaluate(() => (globalThis as unknown as { asked: number }).asked);
+  }
+});
+
+test("what was fetched for a head is not shown for another that was chosen before its tab", async () => {
+  const text = "The queen saw the king and she laughed.";
+  const cellsOf = (page: Page): Promise<string[]> => texts(page, "#map >>> .strips .tokens-number");
+  const expected = await openPage(`#text=${encodeURIComponent(text)}&layer=1&head=3&view=strips`);
+  const cells = await cellsOf(expected);
+  const page = await openPage(`#text=${encodeURIComponent(text)}&layer=0&head=2`);
+  await countAsked(page);
+  await page.evaluate(near, "strips");
+  await page.$eval("#map", (map) => Object.assign(map, { layer: 1, head: 3 }));
+  await page.evaluate(() => (globalThis as unknown as { tab: HTMLElement }).tab.click());
+  await has(page, "view", "strips");
+  await expect.poll(() => cellsOf(page)).toEqual(cells);
+  expect(cells.length).toBeGreaterThan(10);
+});
+
 test("typing adds no steps to go back through, and what was chosen before it is one", async () => {
   const page = await openPage();
   await page.click("#grid >>> .thumb[data-layer='2'][data-head='1']");

@@ -92,7 +92,7 @@ export class Frame {
     if (kind?.isOfHead !== true) return html`${changes} ${view} ${kind?.name === "grid" ? this.#asking() : nothing}`;
     const views = isFull ? this.of.views.filter((one) => one.isOfHead && isFitting(one, maps)) : [];
     const onKey = (event: KeyboardEvent): unknown => onHeadKey(event, host, maps);
-    const bar = headBar(host, maps, this.#name(), views, drawn.tools?.() ?? nothing);
+    const bar = headBar(host, maps, this.#name(), views, drawn.tools?.() ?? nothing, work.prepare);
     return html`
       <div @keydown=${onKey} @touchstart=${this.#onTouch}>
         ${bar} ${changes} ${view} ${isFull ? this.#drawer(maps, kind.isShaped === true) : nothing}

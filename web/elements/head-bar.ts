@@ -20,22 +20,20 @@ export function turn(host: Host, maps: MapSource, by: number): void {
   if (to) host.showHead(...to);
 }
 
-/** Loads the code of a view that a reader is about to open. */
-export function prepared({ code }: ViewKind): void {
-  if (!("styles" in code)) code().catch(() => undefined); // opening it tries again and shows the error
-}
-
-/** `views` are the views of a head among which the reader may choose, and `tools` the buttons of the one that is shown. */
+/**
+ * `views` are the views of a head among which the reader may choose, and `tools` the buttons of the one that is shown.
+ * `prepare` is called when a reader comes near the tab of a view.
+ */
 export function headBar(
   host: Host, maps: MapSource, name: TemplateResult | typeof nothing, views: readonly ViewKind[],
-  tools: TemplateResult | typeof nothing,
+  tools: TemplateResult | typeof nothing, prepare: (kind: ViewKind) => void,
 ): TemplateResult {
   const { layer, head, view } = host.state;
   const step = (by: number, sign: string, words: string, key: string): TemplateResult =>
     html`<button class="turn" aria-label=${words} title=${`${words} ( ${key} )`} ?disabled=${!headAfter(maps, host.state, by)} @click=${(): void => turn(host, maps, by)}>${sign}</button>`;
   const tab = (kind: ViewKind): TemplateResult => {
-    const prepare = (): void => prepared(kind);
-    return html`<button part="tab" aria-pressed=${kind.name === view ? "true" : "false"} @pointerenter=${prepare} @focus=${prepare} @click=${(): void => host.change({ view: kind.name })}>${kind.title}</button>`;
+    const isNear = (): void => prepare(kind);
+    return html`<button part="tab" aria-pressed=${kind.name === view ? "true" : "false"} @pointerenter=${isNear} @focus=${isNear} @click=${(): void => host.change({ view: kind.name })}>${kind.title}</button>`;
   };
   return html`
     <div class="bar" part="bar">

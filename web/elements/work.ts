@@ -60,6 +60,8 @@ export class Work implements ReactiveController {
   #tried: Inputs | undefined;
   /** Ends the run under way when its inputs are no longer wanted. */
   #abort = new AbortController();
+  /** The view whose tab a reader came near last, settled when it is ready. */
+  #prepared: { readonly kind: ViewKind; readonly done: Promise<unknown> } | undefined;
   #near = false;
   /** Settled when it is known that the element is near or not. */
   readonly #placed = waiting();
@@ -212,7 +214,10 @@ export class Work implements ReactiveController {
       if (this.isEmpty) return await this.#showEmpty(kind, signal);
       const opening = kind.needs === "nothing" ? undefined : this.#open(inputs, signal, kind);
       const shaping = this.#shapingOf(kind);
-      const [maps, view, code] = await Promise.all([opening, this.#viewOf(kind), shaping && import("../maps/shaped.js")]);
+      const prepared = this.#prepared?.kind === kind ? this.#prepared.done : undefined;
+      const [maps, view, code] = await Promise.all([
+        opening, this.#viewOf(kind), shaping && import("../maps/shaped.js"), prepared,
+      ]);
       this.computed = undefined;
       if (!element.isConnected || signal.aborted) return;
       checkFits(kind, maps);
@@ -247,7 +252,16 @@ export class Work implements ReactiveController {
     this.lacksPicture = true;
   }
 
-  /** The view of a kind, whose code is loaded when it is first shown. */
+  /** Makes a view ready that a reader is about to open: its code, its styles, and what it will draw of a light model. */
+  readonly prepare = (kind: ViewKind): void => {
+    const maps = this.#lease?.lease.maps;
+    if (!maps || kind === this.drawnKind) return;
+    const isAhead = isLight(maps) && !this.#shapingOf(kind);
+    const prepared = this.#viewOf(kind).then((view) => (isAhead ? view.prepare?.(maps) : undefined));
+    this.#prepared = { kind, done: prepared.catch(() => undefined) }; // opening it tries again and shows the error
+  };
+
+  /** The view of a kind, whose code is loaded when it is first wanted. */
   async #viewOf(kind: ViewKind): Promise<View> {
     const known = this.#views.get(kind);
     if (known) return known;
@@ -331,6 +345,10 @@ export class Work implements ReactiveController {
     this.#tried = undefined;
   }
 }
+
+/** True where a model reads the text in some 20 ms. What takes longer is computed once it is asked for. */
+const isLight = ({ run, tokens }: MapSource): boolean =>
+  !run || run.info.layers * run.info.embedDim ** 2 * tokens.length < 4e7;
 
 export const isFitting = ({ needs, isFor }: ViewKind, maps: MapSource): boolean =>
   (needs === "maps" || maps.run !== undefined) && (isFor?.(maps) ?? true);

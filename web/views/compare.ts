@@ -2,18 +2,19 @@
 /** The open head beside another text, head or model, and their difference over the tokens that both have. */
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import { barLook, draw, kBar, type Look, lookOf } from "../maps/canvas.js";
+import { barLook, kBar, type Look, lookOf, paint } from "../maps/canvas.js";
 import { formatValue } from "../maps/format.js";
-import type { CellMask } from "../maps/mask.js";
+import { type CellMask, givenMask } from "../maps/mask.js";
 import { formatOn, type Scale, scaleInWords, scaleOf } from "../maps/scale.js";
 import { isReleased, type MapSource, nextTurn, type Picture } from "../maps/source.js";
 import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
-import { toggled } from "../state/lists.js";
+import type { Run } from "../maps/run.js";
+import { isEqual, toggled } from "../state/lists.js";
 import { placeOf } from "../state/pins.js";
 import { afterPaint } from "./after-paint.js";
 import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
-import { type Aligned, type Divergences, mapOf, openOther, type Side } from "./compare-other.js";
+import { type Aligned, type Divergences, kindOf, kNothing, mapOf, openOther, type Side } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
@@ -26,6 +27,8 @@ const kMostLabels = 12;
 const kMostLetters = 12;
 /** Names of at most so many letters have space beside narrow maps, too. */
 const kShort = 8;
+/** The parts of the state that say what the open head is compared with. */
+const kFields = Object.keys(kNothing) as (keyof typeof kNothing)[];
 interface Ranked { readonly layer: number; readonly head: number; readonly mean: number }
 
 /** The colours of the three maps, and those of the bars beside them. */
@@ -35,18 +38,52 @@ interface Looks {
   readonly bars: readonly Look[];
 }
 
+/** A canvas that stays painted while the view is closed. */
+class Kept {
+  readonly canvas = document.createElement("canvas");
+  #painted: readonly unknown[] = [];
+
+  paint(picture: Picture, look: Look): void {
+    if (!isEqual(this.#painted, [picture, look])) paint(this.canvas, picture, look);
+    this.#painted = [picture, look];
+  }
+
+  /** Keeps no numbers. */
+  forget(): void {
+    this.#painted = [];
+  }
+}
+
+/** The canvas of a map, and that of the bar below it. */
+interface Canvases {
+  readonly map: Kept;
+  readonly bar: Kept;
+}
+
+function threeCanvases(): readonly Canvases[] {
+  return Array.from({ length: 3 }, () => {
+    const bar = new Kept();
+    bar.canvas.setAttribute("aria-hidden", "true");
+    return { map: new Kept(), bar };
+  });
+}
+
 class CompareView implements View {
   #maps: MapSource | undefined;
-  #aligned: Aligned | undefined;
+  /** Both sides, and what they were opened for. */
+  #opened: { readonly of: readonly unknown[]; readonly aligned: Aligned } | undefined;
   /** The words that say why the two cannot be compared. */
   #failed = "";
   /** The longest names of rows and columns, in letters, for which there is the same space beside all maps. */
   #longest = { row: 0, col: 0 };
   #ranked: readonly Ranked[] = [];
-  #done = 1;
+  #done = 0;
+  /** The sides whose heads are ranked, or are about to be. */
+  #ranking: Aligned | undefined;
   /** All that stands below the maps, which are painted first. */
   #below: { readonly divergences: Divergences | undefined } | undefined;
   #looks: Looks | undefined;
+  readonly #canvases = threeCanvases();
   readonly #choice: CompareChoice;
 
   constructor(private readonly host: Host) {
@@ -62,8 +99,9 @@ class CompareView implements View {
   }
 
   clear(): void {
-    this.#aligned?.release();
-    this.#aligned = this.#maps = this.#looks = this.#below = undefined;
+    this.#opened?.aligned.release();
+    this.#opened = this.#maps = this.#looks = this.#below = this.#ranking = undefined;
+    for (const { map } of this.#canvases) map.forget();
     this.#failed = "";
     this.#ranked = [];
     this.#done = 0;
@@ -71,17 +109,15 @@ class CompareView implements View {
 
   async load(maps: MapSource, signal: AbortSignal): Promise<void> {
     if (!maps.run) throw new Error("compare: these maps have no model");
-    const isHinting = this.#choice.hint(maps) !== undefined;
-    const opened = isHinting ? undefined : await openOther(maps, maps.run, this.host.state, signal).catch(inWords);
-    if (signal.aborted && typeof opened === "object") opened.release();
-    signal.throwIfAborted();
     const isOpen = this.#below !== undefined && this.host.renderRoot.querySelector(".cmp") !== null;
-    this.clear();
+    const isHinting = this.#choice.hint(maps) !== undefined;
+    const opened = isHinting ? undefined : await this.#open(maps, maps.run, signal).catch(inWords);
+    signal.throwIfAborted();
+    if (typeof opened !== "object") this.clear();
     this.#maps = maps;
-    if (typeof opened === "string") this.#failed = opened;
-    else this.#aligned = opened;
-    if (this.#aligned) this.#longest = longestNames(this.#aligned);
+    this.#failed = typeof opened === "string" ? opened : "";
     if (!isOpen) {
+      this.#below = undefined;
       this.host.drawn(this);
       await afterPaint();
     }
@@ -90,29 +126,54 @@ class CompareView implements View {
     if (isOpen) this.host.drawn(this); // as a whole, so that nothing below the maps moves
   }
 
+  async prepare(maps: MapSource): Promise<void> {
+    const { run } = maps;
+    // Another model may have to be loaded, which waits until it is asked for.
+    if (!run || this.#choice.hint(maps) !== undefined || kindOf(run, this.host.state) === "model") return;
+    this.#paint(await this.#open(maps, run, new AbortController().signal));
+  }
+
+  /** Opens both sides, unless they are what was opened last. */
+  async #open(maps: MapSource, run: Run, signal: AbortSignal): Promise<Aligned> {
+    const { state } = this.host;
+    const of = [maps, state.layer, state.head, ...kFields.map((name) => state[name])];
+    if (this.#opened && isEqual(this.#opened.of, of)) return this.#opened.aligned;
+    const aligned = await openOther(maps, run, state, signal);
+    if (signal.aborted) aligned.release();
+    signal.throwIfAborted();
+    this.clear();
+    this.#maps = maps;
+    this.#opened = { of, aligned };
+    this.#longest = longestNames(aligned);
+    return aligned;
+  }
+
   async #tellBelow(aligned: Aligned): Promise<void> {
     const divergences = await aligned.divergences;
-    if (this.#aligned !== aligned) return;
+    if (this.#opened?.aligned !== aligned) return;
     this.#below = { divergences };
     this.host.requestUpdate();
     this.#rank(aligned).catch((error: unknown) => {
-      if (this.#aligned === aligned && !isReleased(error)) this.host.fail(error);
+      if (this.#opened?.aligned === aligned && !isReleased(error)) this.host.fail(error);
     });
   }
 
   /** Ranks the heads by their mean absolute difference over the aligned cells that are not masked. */
   async #rank(aligned: Aligned): Promise<void> {
     const { hasPartners, sides: [{ maps }, { maps: other }] } = aligned;
-    if (!hasPartners) return;
+    if (!hasPartners || this.#ranking === aligned) return;
+    this.#ranking = aligned;
     const heads = maps.heads.flatMap((count, layer) => Array.from({ length: count }, (_, head) => ({ layer, head })));
     const ranked: Ranked[] = [];
+    let cells: Uint8Array = new Uint8Array(0);
     for (const [index, head] of heads.entries()) {
       if (index % 16 === 0) await nextTurn();
       const [a, b] = await Promise.all([
         mapOf({ maps, ...head }, aligned, 0), mapOf({ maps: other, ...head }, aligned, 1),
       ]);
-      if (this.#aligned !== aligned) return;
-      ranked.push({ ...head, mean: meanDifference(a, b, maskOf(aligned, head.layer), aligned.cols.length) });
+      if (this.#opened?.aligned !== aligned) return;
+      if (head.head === 0) cells = shownCells(aligned, head.layer);
+      ranked.push({ ...head, mean: meanDifference(a, b, cells) });
       this.#done = (index + 1) / heads.length;
       if (index % 16 === 15) this.host.requestUpdate();
     }
@@ -128,27 +189,39 @@ class CompareView implements View {
       <div class="cmp" part="compare">
         ${this.#choice.render(maps)}
         ${words === "" ? nothing : html`<p class="cmp-note" role="status">${words}</p>`}
-        ${words === "" && this.#aligned ? this.#comparison(this.#aligned) : nothing}
+        ${words === "" && this.#opened ? this.#comparison(this.#opened.aligned) : nothing}
       </div>
     `;
   }
 
   #comparison(aligned: Aligned): TemplateResult {
-    const looks = this.#looksOf(aligned);
+    const scales = this.#paint(aligned);
     const at = this.#place(aligned);
-    const { a, b, change, note, sides: [sideA, sideB] } = aligned;
-    const plot = (name: string, words: string, values: Float32Array, which: 0 | 1 | 2): TemplateResult =>
-      this.#plot(name, words, aligned, values, looks, which, at);
+    const { note, sides: [sideA, sideB] } = aligned;
+    const plot = (name: string, words: string, which: 0 | 1 | 2): TemplateResult =>
+      this.#plot(name, words, aligned, scales[which], which, at);
     return html`
       ${strips("A", sideA, aligned, 0)} ${strips("B", sideB, aligned, 1)}
       ${note === "" ? nothing : html`<p class="cmp-note">${note}</p>`}
       <div class="cmp-maps">
-        ${plot("A", sideA.words, a, 0)} ${plot("B", sideB.words, b, 1)}
-        ${plot("B − A", "orange is less, blue is more", change, 2)}
+        ${plot("A", sideA.words, 0)} ${plot("B", sideB.words, 1)}
+        ${plot("B − A", "orange is less, blue is more", 2)}
       </div>
       <output class="cmp-readout">${this.#readout(aligned, at)}</output>
       ${this.#below ? html`${this.#divergence(aligned, this.#below.divergences)} ${this.#heads(aligned)} ${this.#table(aligned, at.row)}` : nothing}
     `;
+  }
+
+  /** Paints the three maps where anything about them changed, and returns their scales. */
+  #paint(aligned: Aligned): readonly [a: Scale, b: Scale, change: Scale] {
+    const { a, b, change, rows, cols } = aligned;
+    const { of, bars } = this.#looksOf(aligned);
+    for (const [which, values] of [a, b, change].entries()) {
+      const { map, bar } = this.#canvases[which] as Canvases;
+      map.paint(pictureOf(values, rows.length, cols.length), of[which] as Look);
+      bar.paint(kBar, bars[which] as Look);
+    }
+    return [of[0].scale, of[1].scale, of[2].scale];
   }
 
   #looksOf(aligned: Aligned): Looks {
@@ -157,12 +230,12 @@ class CompareView implements View {
     const key = JSON.stringify([colors, scaleChoice]);
     if (this.#looks?.key === key) return this.#looks;
     const width = cols.length;
-    const largest = aligned.rows.map((_, row) => {
-      const part = [a, b].flatMap((of) => [...of.subarray(row * width, (row + 1) * width)]);
-      return part.reduce((most, value) => Math.max(most, value), 0);
+    const largest = new Float32Array(aligned.rows.length);
+    for (const of of [a, b]) of.forEach((value, cell) => {
+      const row = Math.floor(cell / width);
+      largest[row] = Math.max(largest[row] as number, value);
     });
-    const keys = new Float32Array(largest.length).fill(width);
-    const facts = { largest: Float32Array.from(largest), signed: false, keys };
+    const facts = { largest, signed: false, keys: new Float32Array(largest.length).fill(width) };
     const end = values.reduce((most, value) => Math.max(most, Math.abs(value)), kLeast);
     const signed: Scale = { kind: "fixed", colormap: "diverging", min: -end, max: end };
     const weights = scaleOf(scaleChoice, facts, width, () => 1);
@@ -192,11 +265,10 @@ class CompareView implements View {
   }
 
   #plot(
-    name: string, words: string, aligned: Aligned, values: Float32Array, { of, bars }: Looks, which: 0 | 1 | 2,
-    at: Cell,
+    name: string, words: string, aligned: Aligned, scale: Scale, which: 0 | 1 | 2, at: Cell,
   ): TemplateResult {
     const [height, width] = [aligned.rows.length, aligned.cols.length];
-    const { scale } = of[which];
+    const { map, bar } = this.#canvases[which] as Canvases;
     const longest = this.#longest;
     const cell = ({ clientX, clientY, currentTarget }: MouseEvent): Cell => {
       const box = (currentTarget as Element).getBoundingClientRect();
@@ -214,11 +286,11 @@ class CompareView implements View {
           @pointerleave=${(): void => this.host.point(undefined)}
           @click=${(event: MouseEvent): void => this.#pin(aligned, cell(event), event.shiftKey)}
           @keydown=${(event: KeyboardEvent): void => this.#onKey(event, aligned, at)}>
-          <canvas ${draw(pictureOf(values, height, width), of[which])}></canvas><i class="cmp-cell"></i>
+          ${map.canvas}<i class="cmp-cell"></i>
           ${labels(aligned, which === 1 ? 1 : 0, at)}
         </div>
         <div class="cmp-scale">
-          <small>${scale.kind === "row" ? "0" : formatOn(scale, scale.min)}</small><canvas aria-hidden="true" ${draw(kBar, bars[which])}></canvas>
+          <small>${scale.kind === "row" ? "0" : formatOn(scale, scale.min)}</small>${bar.canvas}
           <small>${scale.kind === "row" ? "largest of the row" : formatOn(scale, scale.max)}</small><span class="unseen">Scale: ${scaleInWords(scale)}</span>
         </div>
       </figure>
@@ -304,25 +376,36 @@ function inWords(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The cells of aligned tokens that a side hides; without one, those that both hide. */
-function maskOf({ rows, cols, sides }: Aligned, layer: number, side?: 0 | 1): CellMask {
-  const masks = ([0, 1] as const).filter((which) => side === undefined || which === side)
-    .map((which) => ({ which, mask: sides[which].maps.maskOf(layer) }));
-  const hides = (row: number, col: number): boolean => masks.every(({ which, mask }) => {
-    const [top, begin] = [rows[row]?.[which] ?? 0, cols[col]?.[which] ?? 0];
-    return mask.hides(top, top + 1, begin, begin + 1);
-  });
-  return { hides: (top, _, begin) => hides(top, begin) };
+/** 1 for each cell of aligned tokens that a side does not mask; without one, that one of the two does not. */
+function shownCells({ rows, cols, sides }: Aligned, layer: number, side?: 0 | 1): Uint8Array {
+  const cells = new Uint8Array(rows.length * cols.length);
+  for (const which of side === undefined ? ([0, 1] as const) : [side]) {
+    const mask = sides[which].maps.maskOf(layer);
+    let cell = 0;
+    for (const row of rows) {
+      const top = row[which];
+      const range = mask.visible?.(top, top + 1);
+      for (const col of cols) {
+        const begin = col[which];
+        const isShown = range ? begin >= range[0] && begin < range[1] : !mask.hides(top, top + 1, begin, begin + 1);
+        if (isShown) cells[cell] = 1;
+        cell++;
+      }
+    }
+  }
+  return cells;
 }
 
-function meanDifference(a: Float32Array, b: Float32Array, mask: CellMask, width: number): number {
+const maskOf = (aligned: Aligned, layer: number, side?: 0 | 1): CellMask =>
+  givenMask(shownCells(aligned, layer, side), aligned.cols.length);
+
+function meanDifference(a: Float32Array, b: Float32Array, cells: Uint8Array): number {
   let [sum, count] = [0, 0];
-  b.forEach((value, cell) => {
-    const [row, col] = [Math.floor(cell / width), cell % width];
-    if (mask.hides(row, row + 1, col, col + 1)) return;
-    sum += Math.abs(value - (a[cell] ?? 0));
+  for (let cell = 0; cell < cells.length; cell++) {
+    if (cells[cell] === 0) continue;
+    sum += Math.abs((b[cell] as number) - (a[cell] as number));
     count++;
-  });
+  }
   return count > 0 ? sum / count : 0;
 }
 

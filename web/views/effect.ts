@@ -93,6 +93,10 @@ class EffectView implements View {
     return of === maps && layer === this.host.state.layer && head === this.host.state.head;
   }
 
+  prepare(maps: MapSource): Promise<void> {
+    return this.#followed.prepare(maps, this.#place(maps));
+  }
+
   #place(maps: MapSource): Place {
     const patch = this.#patch && this.#isInForce(this.#patch, maps) ? this.#patch.number : undefined;
     return { ...chosenPlace(maps, this.host, this.#own), patch };

@@ -15,6 +15,8 @@ function isThere(place: unknown, { heads }: MapSource): boolean {
 export class Followed<Place, Shown> {
   #shown: { readonly maps: RunMaps; readonly numbers: Shown } | undefined;
   #key = "";
+  /** What was fetched for the next load. */
+  #ahead: { readonly maps: MapSource; readonly key: string; readonly numbers: Shown } | undefined;
   #wanted: { readonly key: string; readonly place: Place } | undefined;
   #busy = false;
   /** Counts what makes numbers that are on their way useless. */
@@ -35,11 +37,20 @@ export class Followed<Place, Shown> {
   /** Fetches the numbers of a place, even of one that is shown. Rejects when that fails, or when `signal` ends it. */
   async load(maps: MapSource, place: Place, signal: AbortSignal): Promise<void> {
     const turn = ++this.#turn;
-    const numbers = await this.fetch(maps as RunMaps, place);
+    const key = JSON.stringify(place);
+    const ahead = this.#ahead?.maps === maps && this.#ahead.key === key ? this.#ahead : undefined;
+    this.#ahead = undefined;
+    const numbers = ahead ? ahead.numbers : await this.fetch(maps as RunMaps, place);
     signal.throwIfAborted();
     if (turn !== this.#turn) return;
-    this.#key = JSON.stringify(place);
+    this.#key = key;
     this.#shown = { maps: maps as RunMaps, numbers };
+  }
+
+  /** Fetches the numbers of a place before they are loaded. */
+  async prepare(maps: MapSource, place: Place): Promise<void> {
+    const numbers = await this.fetch(maps as RunMaps, place);
+    this.#ahead = { maps, key: JSON.stringify(place), numbers };
   }
 
   /** Shows this place of the same maps as soon as its numbers are there. */
@@ -76,6 +87,6 @@ export class Followed<Place, Shown> {
   clear(): void {
     this.#turn++;
     this.#key = "";
-    this.#shown = this.#wanted = undefined;
+    this.#shown = this.#wanted = this.#ahead = undefined;
   }
 }

@@ -14,6 +14,7 @@ import { exponentials, type MatrixName, type NumbersStep, type Share, sharesOf, 
 import { dimensionBars } from "./numbers-bars.js";
 import { kNumbersStyles } from "./numbers-styles.js";
 import { free, keyOf, queryOf } from "./place.js";
+import type { Run } from "../maps/run.js";
 import type { Host, View, ViewCode } from "./view.js";
 
 /** The most rows of which scores are fetched for a whole matrix, the keys that a row lists, and the heads with a share. */
@@ -41,6 +42,8 @@ interface Content {
 
 class NumbersView implements View {
   #content: Content | undefined;
+  /** What was fetched before the view is opened. */
+  #ahead: Content | undefined;
   /** The query whose numbers are drawn. While those of another are fetched, they stay. */
   #query = 0;
   #dim: number | undefined;
@@ -61,7 +64,7 @@ class NumbersView implements View {
 
   clear(): void {
     clearTimeout(this.#timer);
-    this.#content = undefined;
+    this.#content = this.#ahead = undefined;
     this.#isWhole = false;
   }
 
@@ -71,17 +74,12 @@ class NumbersView implements View {
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps?.run) return;
-    const { layer, head } = this.host.state;
-    checkHead(maps, layer, head);
-    const known = this.#content;
-    const isSame = known?.maps === maps && known.numbers.layer === layer && known.numbers.head === head;
-    const telling = isSame ? known.telling : await tellingRow(maps, layer, head);
-    const query = queryOf(maps, this.host, telling);
-    const content = isSame ? known : newContent(maps, await runNumbers(maps, maps.run, layer, head, query), telling);
-    if (!content.rows.has(query)) content.rows.set(query, await content.numbers.row(query));
+    const { content, query } = await this.#fetch(maps, maps.run);
     signal.throwIfAborted();
-    const open = [...(known?.open.keys() ?? [])];
+    const isSame = content === this.#content;
+    const open = [...(this.#content?.open.keys() ?? [])];
     this.#content = content;
+    this.#ahead = undefined;
     this.#query = query;
     this.#stop = undefined;
     if (!isSame) for (const name of open) void this.#fill(content, name);
@@ -93,6 +91,23 @@ class NumbersView implements View {
     await afterPaint();
     this.#isWhole = true;
     this.host.requestUpdate();
+  }
+
+  async prepare(maps: MapSource): Promise<void> {
+    if (maps.run) this.#ahead = (await this.#fetch(maps, maps.run)).content;
+  }
+
+  /** The numbers of the open head, with those of the query that is looked at. */
+  async #fetch(maps: MapSource, run: Run): Promise<{ content: Content; query: number }> {
+    const { layer, head } = this.host.state;
+    checkHead(maps, layer, head);
+    const known = [this.#content, this.#ahead].find((one) =>
+      one?.maps === maps && one.numbers.layer === layer && one.numbers.head === head);
+    const telling = known?.telling ?? await tellingRow(maps, layer, head);
+    const query = queryOf(maps, this.host, telling);
+    const content = known ?? newContent(maps, await runNumbers(maps, run, layer, head, query), telling);
+    if (!content.rows.has(query)) content.rows.set(query, await content.numbers.row(query));
+    return { content, query };
   }
 
   render(): TemplateResult {
@@ -228,7 +243,7 @@ class NumbersView implements View {
     const rest = row.weights.length - listed.length;
     const left = weights - listed.reduce((all, of) => all + (row.weights[of] ?? 0), 0);
     return html`
-      <div class="num-row" @pointerleave=${(): void => this.host.point(undefined)}>
+      <div class="num-row scrolled" @pointerleave=${(): void => this.host.point(undefined)}>
         <table class="num-keys" @keydown=${(event: KeyboardEvent): void => this.#onRow(event, listed, stop)}>
           <thead><tr><th scope="col">key</th><th scope="col">score</th>${isSoftmax ? html`<th scope="col">e^(score −&nbsp;largest)</th>` : nothing}<th scope="col">weight</th></tr></thead>
           <tbody>${listed.map(line)}</tbody>
@@ -260,7 +275,7 @@ class NumbersView implements View {
       </tr>`;
     return html`
       <p class="num-formula num-share">‖head ${layer}.${head}‖ = ${exact(own?.length ?? NaN)}, ‖all heads of layer ${layer}‖ = ${exact(total)}: ${percent(own?.share ?? NaN)} of what the layer writes</p>
-      <div class="num-row"><table class="num-keys">
+      <div class="num-row scrolled"><table class="num-keys">
         <caption class="unseen">What each head of layer ${layer} writes, without the projection’s bias</caption>
         <thead><tr><th scope="col">head</th><th scope="col">length</th><th scope="col">share</th></tr></thead>
         <tbody>${listed.map(line)}</tbody>

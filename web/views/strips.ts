@@ -5,9 +5,11 @@ import type { TemplateResult } from "lit";
 import { formatValue } from "../maps/format.js";
 import type { MapSource } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
+import { isEqual } from "../state/lists.js";
 import { pinnedCols, pinnedRows, placeOf } from "../state/pins.js";
 import { onPlaceKey } from "./place.js";
 import { Roving } from "./roving.js";
+import { kScrolledStyles } from "./scrolled.js";
 import { type Cells, cellsOf, keyMeans, kMostTokens, largestOf, pairMeans, queryMeans } from "./strips-data.js";
 import { searchStyles, TokenSearch } from "./strips-search.js";
 import { kTokenRowStyles, mostOf, tintOf, tokenRow } from "./token-row.js";
@@ -21,12 +23,23 @@ interface Pair {
   readonly keys: readonly number[];
 }
 
-class StripsView implements View {
-  #maps: MapSource | undefined;
-  #cells: Cells | undefined;
+interface PairMeans extends Pair {
+  /** The mean weight of the pair in each head, as [layer][head]. */
+  readonly means: readonly (readonly number[])[];
+}
+
+interface Content {
+  /** The maps and the parts of the state that it was fetched for. */
+  readonly of: readonly unknown[];
+  readonly maps: MapSource;
+  readonly cells: Cells;
   /** The strips of the whole head. */
-  #whole: { readonly keys: readonly number[]; readonly queries: readonly number[] } | undefined;
-  #pair: (Pair & { readonly means: readonly (readonly number[])[] }) | undefined;
+  readonly whole: { readonly keys: readonly number[]; readonly queries: readonly number[] };
+  readonly pair: PairMeans;
+}
+
+class StripsView implements View {
+  #content: Content | undefined;
   readonly #search: TokenSearch;
   readonly #queryStop = new Roving(() => this.host.requestUpdate());
   readonly #keyStop = new Roving(() => this.host.requestUpdate());
@@ -46,24 +59,27 @@ class StripsView implements View {
 
   clear(): void {
     this.#search.clear();
-    this.#maps = this.#cells = this.#whole = this.#pair = undefined;
+    this.#content = undefined;
   }
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
-    const { layer, head } = this.host.state;
-    const cells = await cellsOf(maps, layer, head);
+    await this.prepare(maps);
     signal.throwIfAborted();
-    const pair = this.#pairOf(maps, cells);
-    const means = await pairMeans(maps, pair.queries, pair.keys);
-    signal.throwIfAborted();
-    if (maps !== this.#maps) this.clear();
-    this.#maps = maps;
-    this.#cells = cells;
-    this.#whole = { keys: keyMeans(cells), queries: largestOf(cells) };
-    this.#pair = { ...pair, means };
     this.host.drawn(this);
     this.#search.of(maps);
+  }
+
+  async prepare(maps: MapSource): Promise<void> {
+    const { layer, head, query, key } = this.host.state;
+    const of = [maps, layer, head, query, key];
+    if (this.#content && isEqual(this.#content.of, of)) return;
+    const cells = await cellsOf(maps, layer, head);
+    const pair = this.#pairOf(maps, cells);
+    const means = await pairMeans(maps, pair.queries, pair.keys);
+    if (maps !== this.#content?.maps) this.clear();
+    const whole = { keys: keyMeans(cells), queries: largestOf(cells) };
+    this.#content = { of, maps, cells, whole, pair: { ...pair, means } };
   }
 
   /** The pinned queries and keys, or else those of the head's strongest link. */
@@ -92,8 +108,8 @@ class StripsView implements View {
   }
 
   render(): TemplateResult {
-    const [maps, cells, whole] = [this.#maps, this.#cells, this.#whole];
-    if (!maps || !cells || !whole) return html``;
+    if (!this.#content) return html``;
+    const { maps, cells, whole, pair } = this.#content;
     const { cursor, state } = this.host;
     const queries = pinnedRows(maps, state).filter((row) => row < cells.rows);
     const keys = pinnedCols(maps, state).filter((col) => col < cells.cols);
@@ -130,7 +146,7 @@ class StripsView implements View {
           meaning: cols.length === 0 ? "largest weight" : "weight", pick: this.#pickQuery,
           point: (row) => this.host.point(row === undefined ? undefined : { row, col: undefined }),
         })}
-        ${this.#pairTable(maps)}
+        ${this.#pairTable(maps, pair)}
         ${this.#search.render(maps)}
       </section>
     `;
@@ -142,9 +158,7 @@ class StripsView implements View {
     return html`<p class="strips-note">The first ${kMostTokens} of ${count} tokens: all numbers here are of these.</p>`;
   }
 
-  #pairTable({ tokens, keyTokens }: MapSource): TemplateResult | typeof nothing {
-    if (!this.#pair) return nothing;
-    const { queries, keys, means } = this.#pair;
+  #pairTable({ tokens, keyTokens }: MapSource, { queries, keys, means }: PairMeans): TemplateResult {
     const names = (places: readonly number[], all: readonly string[]): string =>
       places.map((place) => tokenName(all[place] ?? "")).join(", ");
     const most = mostOf(means.flat());
@@ -166,7 +180,7 @@ class StripsView implements View {
     return html`
       <p class="strips-title">Which heads link ${names(queries, tokens)} to ${names(keys, keyTokens)}</p>
       <p class="strips-note">${queries.length * keys.length > 1 ? "Mean weight over these pairs" : "The weight"} in every head; one opens when it is chosen.</p>
-      <div class="strips-scroll" @keydown=${this.#headStop.onKey} @focusin=${this.#headStop.onFocus}>
+      <div class="strips-scroll scrolled" @keydown=${this.#headStop.onKey} @focusin=${this.#headStop.onFocus}>
         <table class="strips-heads">
           <thead><tr><th scope="col">layer</th>${Array.from({ length: widest }, (_, head) => html`<th scope="col">H${head}</th>`)}</tr></thead>
           <tbody>${means.map((row, layer) => html`<tr><th scope="row">L${layer}</th>${row.map((value, head) => cell(value, layer, head))}</tr>`)}</tbody>
@@ -183,17 +197,17 @@ class StripsView implements View {
   }
 
   readonly #pickQuery = (row: number, event: MouseEvent): void => {
-    const before = this.#maps ? pinnedRows(this.#maps, this.host.state) : [];
+    const before = this.#content ? pinnedRows(this.#content.maps, this.host.state) : [];
     this.host.change({ query: picked(before, row, event.shiftKey).join(" ") });
   };
 
   readonly #pickKey = (col: number, event: MouseEvent): void => {
-    const before = this.#maps ? pinnedCols(this.#maps, this.host.state) : [];
+    const before = this.#content ? pinnedCols(this.#content.maps, this.host.state) : [];
     this.host.change({ key: picked(before, col, event.shiftKey).join(" ") });
   };
 
   readonly #onKey = (event: KeyboardEvent): void => {
-    const { queries = [], keys = [] } = this.#pair ?? {};
+    const { queries = [], keys = [] } = this.#content?.pair ?? {};
     onPlaceKey(event, this.host, { row: queries.at(-1) ?? 0, col: keys.at(-1) });
   };
 }
@@ -206,6 +220,7 @@ function picked(before: readonly number[], place: number, isMore: boolean): read
 }
 
 const own = css`
+  ${kScrolledStyles}
   .strips .strips-title {
     margin: 16px 0 0;
     font: 600 14px/24px system-ui, sans-serif;

@@ -71,6 +71,8 @@ export interface View {
    * nothing to draw, or when `signal` ends it.
    */
   load(maps: MapSource | undefined, signal: AbortSignal): Promise<void>;
+  /** Fetches what `load` will draw of these maps, for a reader who is about to open the view. What is drawn stays. */
+  prepare?(maps: MapSource): Promise<void>;
   render(): TemplateResult;
   /** Buttons of this view, which stand in the bar of the open head. */
   tools?(): TemplateResult | typeof nothing;

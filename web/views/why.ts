@@ -69,6 +69,10 @@ class WhyView implements View {
     this.host.drawn(this);
   }
 
+  prepare(maps: MapSource): Promise<void> {
+    return this.#followed.prepare(maps, this.#place(maps));
+  }
+
   #place(maps: MapSource): Place {
     return { ...chosenPlace(maps, this.host, this.#own), against: this.host.state.against };
   }
@@ -145,7 +149,7 @@ class WhyView implements View {
     const stops = entries.filter(({ isOpen, part }) => isOpen !== undefined || (part && actions.isHead(part))).length;
     return html`
       <p class="why-caption" aria-hidden="true">${caption}</p>
-      <div class="why-scroll" @keydown=${this.#parts.onKey} @focusin=${this.#parts.onFocus}>
+      <div class="why-scroll scrolled" @keydown=${this.#parts.onKey} @focusin=${this.#parts.onFocus}>
         ${tableOf(table, caption, this.host.colors, this.#parts.at(stops), actions)}
       </div>
       <p class="why-faint" part="sum">${sumInWords(table.sum, link.cell.score)}</p>
@@ -177,7 +181,7 @@ class WhyView implements View {
     const stop = this.#keys.at(keys.keys.length);
     return html`
       <p class="why-caption" aria-hidden="true">${caption}</p>
-      <div class="why-scroll" @keydown=${this.#keys.onKey} @focusin=${this.#keys.onFocus}>
+      <div class="why-scroll scrolled" @keydown=${this.#keys.onKey} @focusin=${this.#keys.onFocus}>
         ${rowTableOf(keys, keyTokens, key, caption, this.host.colors, stop, pin, point)}
       </div>
     `;
