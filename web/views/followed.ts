@@ -15,7 +15,7 @@ function isThere(place: unknown, { heads }: MapSource): boolean {
 export class Followed<Place, Shown> {
   #shown: { readonly maps: RunMaps; readonly numbers: Shown } | undefined;
   #key = "";
-  /** What was fetched for the next load. */
+  /** Numbers that were fetched for the next load. */
   #ahead: { readonly maps: MapSource; readonly key: string; readonly numbers: Shown } | undefined;
   #wanted: { readonly key: string; readonly place: Place } | undefined;
   #busy = false;

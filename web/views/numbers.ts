@@ -42,7 +42,7 @@ interface Content {
 
 class NumbersView implements View {
   #content: Content | undefined;
-  /** What was fetched before the view is opened. */
+  /** The content that was fetched before the view is opened. */
   #ahead: Content | undefined;
   /** The query whose numbers are drawn. While those of another are fetched, they stay. */
   #query = 0;

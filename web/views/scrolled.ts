@@ -2,8 +2,8 @@
 import { css } from "lit";
 
 /**
- * What is wider than its place and scrolls there. Touch screens show no scroll bar, so that it fades at the side where it
- * goes on, until its end is reached. Browsers without scroll-driven animations cut it off.
+ * An element that is wider than its place scrolls there. Touch screens show no scroll bar, so that it fades at the side
+ * where it goes on, until its end is reached. Browsers without scroll-driven animations cut it off.
  */
 export const kScrolledStyles = css`
   @media (pointer: coarse) {
