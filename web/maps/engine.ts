@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
-import type { AsyncEngine, AsyncModel, LoadOptions } from "headlens";
+import type { AsyncEngine, AsyncModel, LoadOptions, ModelInfo } from "headlens";
 import { kGiven } from "../state/given.js";
 import type { Progress } from "./computing.js";
 
@@ -57,11 +57,13 @@ export function giveModel(files: readonly File[], folder?: string): string {
 }
 
 /** The JSON file of this name in a model's folder; undefined where there is none, as for built-in models. */
-export async function modelJson(source: string, name: string, signal: AbortSignal): Promise<unknown> {
+export async function modelJson(
+  source: string, { url }: ModelInfo, name: string, signal: AbortSignal,
+): Promise<unknown> {
   const file = given.get(source)?.find((one) => one.name === name);
   if (file) return JSON.parse(await file.text()) as unknown;
-  if (given.has(source) || !/^(https?:|blob:|\.{0,2}\/)/.test(source)) return undefined;
-  const response = await fetch(new URL(name, new URL(`${source.replace(/\/$/, "")}/`, document.baseURI)), { signal });
+  if (url === undefined) return undefined;
+  const response = await fetch(new URL(name, url), { signal });
   return response.ok ? ((await response.json()) as unknown) : undefined;
 }
 
@@ -95,8 +97,8 @@ function startLoading(source: string): Shared {
 }
 
 /**
- * The page's copy of a model, which is named by a built-in name or the URL of a Hugging Face folder, relative to the
- * document. `signal` ends the wait for it. When nobody waits any more, a model is no longer loaded; one that is there stays.
+ * The page's copy of a model, which is named by a built-in name or the URL of a Hugging Face folder or page, relative
+ * to the document. `signal` ends the wait for it. When nobody waits any more, a model is no longer loaded; one that is there stays.
  */
 export async function sharedModel(source: string, onProgress?: Progress, signal?: AbortSignal): Promise<AsyncModel> {
   signal?.throwIfAborted();

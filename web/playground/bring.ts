@@ -7,8 +7,8 @@ import { givePicture } from "../maps/pictures.js";
 import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
-import type { Dropped, Page } from "./models.js";
-import { usualOf } from "./usual.js";
+import { type Dropped, kPages, type Page } from "./models.js";
+import { type Input, usualOf } from "./usual.js";
 
 const loading = byId("loading", HTMLElement);
 const [what, amount] = [byId("loading-what", HTMLElement), byId("loading-amount", HTMLElement)];
@@ -23,11 +23,14 @@ const brought = (model: string): Partial<State> => ({
 /** Ends the loading under way. */
 let abort = new AbortController();
 
-/** Loads a model that a reader brought, while the page stays on the one that it has, and shows it. One that cannot be read is refused. */
-export async function openModel(model: string, { open, say }: Page): Promise<void> {
+/**
+ * Loads a model that a reader brought, while the page stays on the one that it has, and shows it, with `input` where it
+ * reads something else than the page has. Returns true for one that cannot be read, of which the page says why.
+ */
+export async function openModel(model: string, { open, say }: Page, input: Partial<Input> = {}): Promise<boolean> {
   stop();
   const { signal } = abort;
-  const name = model.replace(kGiven, "");
+  const name = model.replace(kGiven, "").replace(kPages, "");
   say("");
   what.textContent = `Loading ${name} …`;
   [loading.hidden, bar.value, amount.textContent] = [false, 0, ""];
@@ -36,9 +39,12 @@ export async function openModel(model: string, { open, say }: Page): Promise<voi
       if (total === 0 || signal.aborted) return;
       [bar.value, amount.textContent] = [loaded / total, `${inMegabytes(loaded)} of ${inMegabytes(total)} MB`];
     });
-    if (!signal.aborted) open(brought(model));
+    if (!signal.aborted) open({ ...brought(model), ...input });
+    return false;
   } catch (error) {
-    if (!signal.aborted) say(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    if (signal.aborted) return false;
+    say(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    return true;
   } finally {
     if (!signal.aborted) loading.hidden = true;
   }
@@ -63,6 +69,9 @@ export function openChosen(model: string, { open }: Page): void {
 
 /** Folders of models are flat, so folders in folders are left out. */
 const isOnTop = ({ webkitRelativePath }: File): boolean => webkitRelativePath.split("/").length <= 2;
+
+/** Asks for a model from Hugging Face. */
+export const askForPublished = async (page: Page): Promise<void> => (await import("./published.js")).offerPublished(page);
 
 /** Finds out what files are, and opens them: a model, a picture, maps or a text. */
 export function openFiles(all: readonly File[], folder: string | undefined, page: Page): void {

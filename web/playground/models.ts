@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The menu of models, and the ways in which a reader brings another: a folder, dropped files, or an address. */
+/** The menu of models, and the ways in which a reader brings another: a folder, dropped files, or one from Hugging Face. */
 import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
@@ -11,9 +11,11 @@ const kBuiltIn: readonly (readonly [name: string, words: string])[] = [
   ["tiny-vit", "tiny-vit: names shapes"],
 ];
 
+/** The beginning of the addresses of models' pages, before their names. */
+export const kPages = "https://huggingface.co/";
+
 const select = byId("model", HTMLSelectElement);
 const files = byId("files", HTMLInputElement);
-const form = byId("from-address", HTMLFormElement);
 
 let shown = "";
 
@@ -25,9 +27,9 @@ export function showModel(model: string): void {
   }
   shown = model;
   const known = kBuiltIn.some(([name]) => name === model);
-  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model || "given maps";
+  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model.replace(kPages, "") || "given maps";
   const more = known ? [] : [[model, own] as const];
-  const options = [...kBuiltIn, ...more, ["files", "your files …"], ["address", "an address …"]] as const;
+  const options = [...kBuiltIn, ...more, ["files", "your files …"], ["published", "from Hugging Face …"]] as const;
   const option = ([value, words]: (typeof options)[number]): HTMLOptionElement =>
     new Option(words, value, false, value === model);
   select.replaceChildren(...options.map(option));
@@ -62,21 +64,14 @@ export function offerModels(page: Page): void {
     const { value } = select;
     showModel(shown); // until there is another
     if (value === "files") files.click();
-    else if (value === "address") {
-      form.hidden = false;
-      form.querySelector("input")?.focus();
-    } else bring(({ openChosen }) => openChosen(value, page), page);
+    else if (value === "published") bring(({ askForPublished }) => askForPublished(page), page);
+    else bring(({ openChosen }) => openChosen(value, page), page);
   });
   // The same folder may be chosen again once it has been mended.
   files.addEventListener("click", () => (files.value = ""));
   files.addEventListener("change", () => {
     const given = [...(files.files ?? [])]; // a copy, since the list is emptied when the reader chooses again
     bring(({ openFiles }) => openFiles(given, undefined, page), page);
-  });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    form.hidden = true;
-    bring(({ openModel }) => openModel(form.querySelector("input")?.value ?? "", page), page);
   });
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {

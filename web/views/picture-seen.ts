@@ -48,7 +48,7 @@ export interface SeenPicture {
 export async function seenPicture({ reading, info }: Run, signal: AbortSignal): Promise<SeenPicture> {
   const [picture, settings] = await Promise.all([
     pictureAt(reading.image),
-    modelJson(reading.model, "preprocessor_config.json", signal),
+    modelJson(reading.model, info, "preprocessor_config.json", signal),
   ]);
   signal.throwIfAborted();
   const { width, height } = picture;

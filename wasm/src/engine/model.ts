@@ -69,7 +69,7 @@ async function readReader(
   return processor ? folder.readText(processor) : "";
 }
 
-function infoOf(name: string, handle: ModelHandle): ModelInfo {
+function infoOf({ name, url }: ModelFolder, handle: ModelHandle): ModelInfo {
   const {
     imageSize, patchSize, channels, prefix, family, encoderLayers, encoderHeads, encoderHeadDim, encoderScale,
     startToken, labels, ...sizes
@@ -79,7 +79,7 @@ function infoOf(name: string, handle: ModelHandle): ModelInfo {
   };
   const image = imageSize > 0 && { image: { size: imageSize, patchSize, channels, prefix: prefix.map((token) => `[${token}]`) } };
   return {
-    name, family: family as ModelInfo["family"], ...sizes, ...encoder, ...image, ...(labels.length > 0 && { labels }),
+    name, ...(url !== undefined && { url }), family: family as ModelInfo["family"], ...sizes, ...encoder, ...image, ...(labels.length > 0 && { labels }),
   };
 }
 
@@ -113,7 +113,7 @@ export async function loadModel(
     await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
     module();
     guarded("loadModel", () => unwrap(made.build(), apiName));
-    const model = new WasmModel(made, infoOf(folder.name, made), into, reader, owner);
+    const model = new WasmModel(made, infoOf(folder, made), into, reader, owner);
     handle = undefined;
     return model;
   } finally {

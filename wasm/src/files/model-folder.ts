@@ -7,6 +7,7 @@ import { builtInFile } from "../platform/own-files.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { ModelSource } from "../types/index.js";
+import { folderAt } from "./hugging-face.js";
 import { kFiles } from "./names.js";
 
 /** No file may take more memory than this, whatever its server says. All weights together may take no more than kMaxWeights. */
@@ -30,7 +31,7 @@ function urlsOf(option: string, source: string | URL, platform: Platform): (name
       return file && platform.ownFile(file);
     };
   }
-  const folder = folderUrl(option, source, platform);
+  const folder = folderAt(folderUrl(option, source, platform)).url;
   return (name) => new URL(encodeURIComponent(name), folder); // a shard may be called as it likes
 }
 
@@ -73,6 +74,8 @@ interface Place {
   readonly name: string;
   /** It stands before a file's name in messages. */
   readonly where: string;
+  /** The folder's address, where it has one that everybody knows. */
+  readonly url?: string;
   /** The names of all files, sorted; none where they are not known. */
   readonly names: readonly string[];
   readonly open: Opener;
@@ -114,8 +117,8 @@ function placeOf(source: ModelSource, platform: Platform, rules: FolderRules): P
   if (typeof checked !== "string" && !(checked instanceof URL)) return fromFiles(checked, rules);
   const open = fromUrls(checked, platform);
   if (isBuiltIn(checked)) return { name: checked, where: `the built-in model ${checked}: `, names: [], open };
-  const folder = folderUrl("source", checked, platform);
-  return { name: folder.pathname.split("/").at(-2) ?? folder.host, where: folder.href, names: [], open };
+  const { name, url } = folderAt(folderUrl("source", checked, platform));
+  return { name, where: url.href, url: url.href, names: [], open };
 }
 
 /** Takes a file's bytes as they come. */
@@ -135,6 +138,7 @@ interface Opened {
 /** Reads one folder's files. Every read counts towards the progress, and the first failure stops the others. */
 export class ModelFolder {
   readonly name: string;
+  readonly url: string | undefined;
   readonly #place: Place;
   readonly #rules: FolderRules;
   readonly #options: Following;
@@ -150,6 +154,7 @@ export class ModelFolder {
     this.#options = options;
     this.#place = placeOf(source, platform, rules);
     this.name = this.#place.name;
+    this.url = this.#place.url;
     if (options.signal?.aborted) this.#onAbort();
     options.signal?.addEventListener("abort", this.#onAbort);
   }
@@ -226,7 +231,10 @@ export class ModelFolder {
   #opened(name: string, response: Response, max: number): Opened {
     if (!response.ok) {
       const other = response.status === 404 && kOtherFormats[name];
-      const expected = other ? `the file, which native/convert.py of headlens makes of ${other}` : "the file";
+      // Hugging Face answers so for models that it does not have, too.
+      const isGuarded = response.status === 401 || response.status === 403;
+      const file = isGuarded ? "a file that anyone may read" : "the file";
+      const expected = other ? `the file, which native/convert.py of headlens makes of ${other}` : file;
       throw this.#wrong(name, `HTTP status ${response.status} ${response.statusText}`.trim(), expected, "gives");
     }
     const declared = Number(response.headers.get("content-length") ?? NaN);

@@ -22,6 +22,8 @@ import type { AbortSignal, File, URL } from "./web.js";
 
 export interface ModelInfo {
   name: string;
+  /** The address of its folder, which ends in a slash. Absent for built-in models and for files. */
+  url?: string;
   family: ModelFamily;
   /** True when each token looks only at itself and at earlier tokens. */
   causal: boolean;
@@ -63,9 +65,9 @@ export interface ModelInfo {
 export type BuiltInModel = "tiny" | "tiny-bert" | "tiny-vit" | "tiny-translator";
 
 /**
- * The source of a model: the name of a built-in model, the URL of a Hugging Face folder, or its files. The files are config.json, model.safetensors
- * (or its shards, with or without model.safetensors.index.json) and tokenizer.json, or for a model of pictures preprocessor_config.json if there is
- * one.
+ * The source of a model: the name of a built-in model, the URL of a Hugging Face folder or of a model's page on huggingface.co, or
+ * its files. The files are config.json, model.safetensors (or its shards, with or without model.safetensors.index.json) and tokenizer.json, or for a
+ * model of pictures preprocessor_config.json if there is one.
  */
 export type ModelSource = BuiltInModel | (string & {}) | URL | readonly File[];
 
