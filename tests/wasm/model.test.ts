@@ -914,6 +914,7 @@ describe.each([false, true])("where a model comes from, worker: %s", (worker) =>
       "option",
       /onProgress is 1, expected a function/,
     );
+    await expectError(() => engine.loadModel("tiny", { keep: 1 } as never), "option", "keep is 1, expected a boolean");
     await expectError(() => engine.loadModel("http://["), "value", /source .* expected a URL/);
     await expectError(() => engine.loadModel("nowhere"), "model-load", /nowhere/, /404/);
   });

@@ -21,10 +21,13 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
 
 export const isStarted = (): boolean => engine !== undefined;
 
+/** A whole address. The files of other servers are kept. */
+const kWhole = /^https?:/;
+
 /** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
-async function start(model: string | undefined): Promise<AsyncEngine> {
-  const isKnown = model !== undefined && !given.has(model) && URL.canParse(model, document.baseURI);
-  const started = await startAnywhere(isKnown ? { prefetch: model } : {});
+async function start(model = ""): Promise<AsyncEngine> {
+  const isNear = !given.has(model) && !kWhole.test(model) && URL.canParse(model, document.baseURI);
+  const started = await startAnywhere(isNear ? { prefetch: model } : {});
   setTimeout(() => {
     // Without it everything works the same, but is slower at first.
     started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
@@ -83,7 +86,8 @@ function startLoading(source: string): Shared {
   const listeners = new Set<Progress>();
   const onProgress: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
   const from = given.get(source) ?? source;
-  const model = sharedEngine(source).then((loaded) => loaded.loadModel(from, { onProgress, signal: abort.signal }));
+  const options = { onProgress, signal: abort.signal, keep: kWhole.test(source) };
+  const model = sharedEngine(source).then((loaded) => loaded.loadModel(from, options));
   const shared = { model, abort, listeners, waiting: 0 };
   models.set(source, shared);
   model.then(

@@ -1,14 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Opens what a reader chooses or brings: a model, a picture, maps or a text. It is loaded when something is brought. */
+import { css, html, render } from "lit";
 import { AttentionMap } from "../elements/index.js";
 import { readMaps } from "../files/maps-file.js";
 import { loadModel } from "../maps/model-runs.js";
 import { givePicture } from "../maps/pictures.js";
 import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
+import { adopt } from "./adopt.js";
 import { byId } from "./by-id.js";
 import { type Dropped, kPages, type Page } from "./models.js";
 import { type Input, usualOf } from "./usual.js";
+
+adopt(css`
+  #loading:not([hidden]) {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 4px 12px;
+  }
+
+  #loading-bar {
+    width: 160px;
+  }
+
+  /* The button behind it stays where it is, so that it can be hit. */
+  #loading-amount {
+    min-width: 20ch;
+    font-variant-numeric: tabular-nums;
+  }
+
+  #stop-loading {
+    min-height: 36px;
+    padding: 4px 8px;
+    color: var(--accent);
+  }
+`);
+
+render(html`
+  <p id="loading" hidden>
+    <span id="loading-what" role="status"></span>
+    <progress id="loading-bar" aria-label="Loading"></progress>
+    <span id="loading-amount"></span>
+    <button id="stop-loading">Stop</button>
+  </p>`, byId("notes", HTMLElement));
 
 const loading = byId("loading", HTMLElement);
 const [what, amount] = [byId("loading-what", HTMLElement), byId("loading-amount", HTMLElement)];

@@ -9,6 +9,7 @@ import { isChanged } from "../maps/run.js";
 import type { Lease, MapSource } from "../maps/source.js";
 import { isSpecial } from "../maps/tokens.js";
 import { kInitial, type State } from "../state/state.js";
+import { adopt } from "./adopt.js";
 import { byId } from "./by-id.js";
 import { kExamples, kMore } from "./examples.js";
 import { type Input, usualOf } from "./usual.js";
@@ -88,7 +89,7 @@ interface Other {
 
 type Open = (changes: Partial<State>) => void;
 
-const styles = css`
+adopt(css`
   #elsewhere-list {
     margin: 8px 0 0;
     padding: 0;
@@ -134,8 +135,7 @@ const styles = css`
       min-height: 44px;
     }
   }
-`;
-if (styles.styleSheet) document.adoptedStyleSheets.push(styles.styleSheet);
+`);
 
 let kept = new Inputs("", "");
 let asked = 0;

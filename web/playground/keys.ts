@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The list of keys, which is made when a reader asks for it first. */
-import { html, render } from "lit";
+import { css, html, render } from "lit";
+import { adopt } from "./adopt.js";
 
 const kKeys = html`
   <dialog id="keys" aria-labelledby="keys-label">
@@ -19,6 +20,43 @@ const kKeys = html`
     <form method="dialog"><button>Close</button></form>
   </dialog>
 `;
+
+adopt(css`
+  dialog {
+    max-width: min(560px, calc(100vw - 32px));
+    padding: 16px 24px;
+    border: 1px solid var(--line);
+    border-radius: 8px;
+    background: var(--field);
+    color: var(--ink);
+  }
+
+  dialog dl {
+    margin: 16px 0;
+  }
+
+  dialog dl div {
+    display: grid;
+    grid-template-columns: 128px 1fr;
+    gap: 16px;
+  }
+
+  dialog dd {
+    margin: 0;
+  }
+
+  kbd {
+    padding: 0 4px;
+    border: 1px solid var(--line);
+    border-radius: 4px;
+    font: 12px/20px ui-monospace, monospace;
+  }
+
+  dialog form {
+    margin-top: 16px;
+    text-align: end;
+  }
+`);
 
 export function showKeys(): void {
   render(kKeys, document.body);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models that others have published on Hugging Face: some that a click opens, and any other by its name or address. */
-import { css, html, render } from "lit";
+import { css, html, nothing, render } from "lit";
 import { openModel } from "./bring.js";
+import { adopt } from "./adopt.js";
 import { byId } from "./by-id.js";
 import { kPages, type Page } from "./models.js";
 import { type Input, kUsualPicture } from "./usual.js";
@@ -31,9 +32,10 @@ export const kPublished: readonly Published[] = [
   { name: "facebook/dinov2-small", about: "DINOv2, reads pictures", heads: "12 × 6", megabytes: 88, input: { image: kUsualPicture.image } },
 ];
 
-const styles = css`
+adopt(css`
   #published:not([hidden]) {
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
     gap: 8px;
     margin-top: 8px;
     padding: 16px;
@@ -47,11 +49,10 @@ const styles = css`
     flex-wrap: wrap;
     align-items: center;
     max-width: 100%;
-    gap: 4px 8px;
+    gap: 8px;
   }
 
   #published input {
-    box-sizing: border-box;
     width: 40ch;
     max-width: 100%;
     min-height: 36px;
@@ -101,8 +102,7 @@ const styles = css`
       min-height: 44px;
     }
   }
-`;
-if (styles.styleSheet) document.adoptedStyleSheets.push(styles.styleSheet);
+`);
 
 const form = byId("published", HTMLFormElement);
 const select = byId("model", HTMLSelectElement);
@@ -114,25 +114,62 @@ export function addressOf(written: string): string {
   return /^[\w-][\w.-]*(\/[\w-][\w.-]*)?$/.test(text) ? kPages + text : text;
 }
 
+/** The place of what `loadModel` keeps of models from other servers. */
+const kKept = "headlens-models";
+
+/** The names of the models that this browser keeps, or their addresses where they come from elsewhere. */
+async function keptModels(): Promise<string[]> {
+  if (!("caches" in globalThis) || !(await caches.has(kKept))) return [];
+  const files = await (await caches.open(kKept)).keys();
+  const weights = files.map(({ url }) => url).filter((url) => url.endsWith(".safetensors"));
+  return [...new Set(weights.map((url) => url.replace(/[^/]+$/, "").replace(/\/resolve\/main\/$/, "").replace(kPages, "")))];
+}
+
 /** Shows the field and the models. They come back after a model that cannot be read, so that its name can be mended. */
-export function offerPublished(page: Page): void {
+export async function offerPublished(page: Page): Promise<void> {
   const close = (): void => {
     form.hidden = true;
     select.focus();
   };
-  const ask = (): void => {
+  const ask = async (): Promise<void> => {
+    await show();
     form.hidden = false;
     form.querySelector("input")?.focus();
   };
   const load = async (address: string, input?: Partial<Input>): Promise<void> => {
     close();
-    if (await openModel(address, page, input)) ask();
+    if (await openModel(address, page, input)) await ask();
   };
-  const button = ({ name, about, heads, megabytes, input }: Published): unknown => html`<li>
+  const forget = async (): Promise<void> => {
+    await caches.delete(kKept);
+    await ask();
+  };
+  const button = ({ name, about, heads, megabytes, input }: Published, kept: readonly string[]): unknown => html`<li>
     <button type="button" @click=${(): void => void load(kPages + name, input)}>
-      <b>${name}</b> <span>${about}</span> <span>${heads} heads, ${megabytes} MB</span>
+      <b>${name}</b> <span>${about}</span> <span>${heads} heads, ${kept.includes(name) ? "kept here" : `${megabytes} MB`}</span>
     </button>
   </li>`;
+  const show = async (): Promise<void> => {
+    const kept = await keptModels();
+    render(html`
+      <div>
+        <label>Name on Hugging Face, or address of a folder
+          <input type="text" placeholder="openai-community/gpt2" spellcheck="false" autocapitalize="off" required /></label>
+        <button>Load</button>
+        <button type="button" @click=${close}>Close</button>
+      </div>
+      <p>Or one of these. Your browser fetches its files from huggingface.co, and computes all by itself.</p>
+      <ul>${kPublished.map((one) => button(one, kept))}</ul>
+      ${kept.length === 0 ? nothing : html`<div class="kept">
+        <p>Kept in this browser for the next time: ${kept.join(", ")}.</p>
+        <button type="button" @click=${(): void => void forget()}>Forget ${kept.length === 1 ? "it" : "them"}</button>
+      </div>`}
+      <p>
+        Models of these families can be opened, where their folder has safetensors of up to 2 GB: GPT-2, GPT-Neo, Pythia, Llama, Mistral, Qwen, Gemma, OLMo 2,
+        Phi-3, BERT, RoBERTa, DistilBERT, T5, ViT, DeiT and DINOv2.
+      </p>`, form);
+  };
+  form.ariaLabel = "A model from Hugging Face";
   form.onsubmit = (event): void => {
     event.preventDefault();
     void load(addressOf(form.querySelector("input")?.value ?? ""));
@@ -140,19 +177,5 @@ export function offerPublished(page: Page): void {
   form.onkeydown = ({ key }): void => {
     if (key === "Escape") close();
   };
-  form.ariaLabel = "A model from Hugging Face";
-  render(html`
-    <div>
-      <label>Name on Hugging Face, or address of a folder
-        <input type="text" placeholder="openai-community/gpt2" spellcheck="false" autocapitalize="off" required /></label>
-      <button>Load</button>
-      <button type="button" @click=${close}>Close</button>
-    </div>
-    <p>Or one of these. Your browser fetches its files from huggingface.co, and computes all by itself.</p>
-    <ul>${kPublished.map(button)}</ul>
-    <p>
-      Models of these families can be opened, where their folder has safetensors of up to 2 GB: GPT-2, GPT-Neo, Pythia, Llama, Mistral, Qwen, Gemma, OLMo 2,
-      Phi-3, BERT, RoBERTa, DistilBERT, T5, ViT, DeiT and DINOv2.
-    </p>`, form);
-  ask();
+  await ask();
 }

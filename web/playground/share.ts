@@ -26,7 +26,8 @@ function unnamed({ model = kUsual.model, src = "", ...state }: Partial<State>): 
   const isInput = kInputs.every((name) => state[name] === undefined || state[name] === usual[name]);
   if (own && src === "" && isInput) return usual;
   const { attention, view } = kUsual;
-  const other = { ...usual, attention, view, query: "", key: "" };
+  const first = own ? {} : { layer: 0, head: 0 }; // which every model has
+  const other = { ...usual, attention, view, query: "", key: "", ...first };
   // An address without any input would be that of the usual one.
   return usual.textPair === "" ? other : { ...other, textPair: "", text: state.text === "" ? usual.text : "" };
 }

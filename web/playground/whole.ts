@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The views of the whole model, below its heads. */
+import { css } from "lit";
 import { AttentionMap } from "../elements/index.js";
 import { kViews } from "../views/computed.js";
 import type { ViewKind } from "../views/view.js";
+import { adopt } from "./adopt.js";
 import { byId } from "./by-id.js";
+
+adopt(css`
+  .choices {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 8px;
+    margin-top: 8px;
+  }
+
+  .choices [aria-pressed="true"] {
+    border-color: var(--accent);
+    font-weight: 600;
+  }
+`);
 
 /** The views that the page offers, in the order of their buttons. */
 const kWhole = kViews.filter(({ name, needs, isOfHead }) =>

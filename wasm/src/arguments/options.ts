@@ -50,7 +50,7 @@ const kAgain = Object.fromEntries(
 
 /** The options of the calls that can be followed, and how each travels. */
 export const kFollowed = {
-  loadModel: kFollowing satisfies Named<LoadModelOptions>,
+  loadModel: { ...kFollowing, keep: "json" } as const satisfies Named<LoadModelOptions>,
   attend: kAttend satisfies Named<AttendOptions & Following>,
   again: kAgain,
   rankHeads: { ...rankOptions, ...kFollowing } satisfies Named<RankOptions>,

@@ -102,7 +102,11 @@ export async function loadModel(
       guarded("loadModel", () => unwrap(module().refuseOtherFormats(missing, names)));
     },
   };
-  const folder = new ModelFolder(source, platform, rules, checkFollowed<LoadModelOptions>("loadModel", options));
+  const checked = checkFollowed<LoadModelOptions>("loadModel", options);
+  if (typeof (checked.keep ?? false) !== "boolean") {
+    throw within("loadModel", wrong("option", "keep", show(checked.keep), "a boolean"));
+  }
+  const folder = new ModelFolder(source, platform, rules, checked);
   let handle: ModelHandle | undefined;
   try {
     const files = await folder.open();

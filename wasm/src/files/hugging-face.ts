@@ -17,5 +17,7 @@ export function folderAt(url: URL): Folder {
   const [, id, model = "", revision = "main", path = "/"] = kModel.exec(url.pathname.replace(/\/+$/, "")) ?? [];
   if (id === undefined || !kHost.test(url.hostname)) return { url, name: url.pathname.split("/").at(-2) ?? url.host };
   const folder = path.replace(/[^/]+\.(json|safetensors)$/, "").replace(/\/*$/, "/");
-  return { url: new URL(`https://huggingface.co/${id}/resolve/${revision}${folder}`), name: model };
+  const files = new URL(`/${id}/resolve/${revision}${folder}`, url);
+  files.hostname = "huggingface.co"; // which the others lead to, without leave for pages to follow them
+  return { url: files, name: model };
 }

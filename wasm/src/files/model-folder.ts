@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The files of a Hugging Face folder are read from wherever they are, with progress, limits and a way to stop. */
-import { checkSource, type Following, isBuiltIn } from "../arguments/options.js";
+import { checkSource, type Following, isBuiltIn, type Read } from "../arguments/options.js";
 import { type Bytes, bytesOf } from "../arguments/tensors.js";
 import { asHeadlensError, show, wrong } from "../module/failures.js";
 import { builtInFile } from "../platform/own-files.js";
 import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
-import type { ModelSource } from "../types/index.js";
+import type { LoadModelOptions, ModelSource } from "../types/index.js";
 import { folderAt } from "./hugging-face.js";
+import { openKept } from "./kept.js";
 import { kFiles } from "./names.js";
 
 /** No file may take more memory than this, whatever its server says. All weights together may take no more than kMaxWeights. */
@@ -35,11 +36,12 @@ function urlsOf(option: string, source: string | URL, platform: Platform): (name
   return (name) => new URL(encodeURIComponent(name), folder); // a shard may be called as it likes
 }
 
-function fromUrls(source: string | URL, platform: Platform): Opener {
+function fromUrls(source: string | URL, platform: Platform, kept?: Promise<Cache | undefined>): Opener {
   const urlOf = urlsOf("source", source, platform);
-  return (name, signal) => {
+  return async (name, signal) => {
     const url = urlOf(name);
-    return url ? platform.fetch(url, signal) : Promise.resolve(new Response(null, { status: 404 }));
+    if (!url) return new Response(null, { status: 404 });
+    return await (await kept)?.match(url) ?? platform.fetch(url, signal);
   };
 }
 
@@ -112,10 +114,10 @@ function fromFiles(files: readonly File[], rules: FolderRules): Place {
   return { name: "model", where: "", names, open };
 }
 
-function placeOf(source: ModelSource, platform: Platform, rules: FolderRules): Place {
+function placeOf(source: ModelSource, platform: Platform, rules: FolderRules, keep = false): Place {
   const checked = checkSource(source);
   if (typeof checked !== "string" && !(checked instanceof URL)) return fromFiles(checked, rules);
-  const open = fromUrls(checked, platform);
+  const open = fromUrls(checked, platform, keep ? openKept() : undefined);
   if (isBuiltIn(checked)) return { name: checked, where: `the built-in model ${checked}: `, names: [], open };
   const { name, url } = folderAt(folderUrl("source", checked, platform));
   return { name, where: url.href, url: url.href, names: [], open };
@@ -149,10 +151,12 @@ export class ModelFolder {
   #total: number | undefined = 0;
   #allOpened = false;
 
-  constructor(source: ModelSource, platform: Platform, rules: FolderRules, options: Following) {
+  constructor(
+    source: ModelSource, platform: Platform, rules: FolderRules, options: Read<LoadModelOptions> & Following,
+  ) {
     this.#rules = rules;
     this.#options = options;
-    this.#place = placeOf(source, platform, rules);
+    this.#place = placeOf(source, platform, rules, options.keep);
     this.name = this.#place.name;
     this.url = this.#place.url;
     if (options.signal?.aborted) this.#onAbort();

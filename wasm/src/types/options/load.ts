@@ -32,4 +32,10 @@ export interface LoadModelOptions {
   signal?: Maybe<AbortSignal>;
   /** Called with the loaded and the total bytes (0 when unknown). When it throws, loading ends and rejects with that error. */
   onProgress?: Maybe<(loaded: number, total: number) => void>;
+  /**
+   * Keeps the files of a model on another server in the browser, in the Cache Storage "headlens-models" of the page, and reads them from there as long
+   * as the server has the same. Progress is told of the fetching and then of the reading. Default: false. It changes nothing where there is no such
+   * storage or no room in it, and for an engine that runs in no worker.
+   */
+  keep?: Maybe<boolean>;
 }
