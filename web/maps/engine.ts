@@ -25,8 +25,9 @@ export const isStarted = (): boolean => engine !== undefined;
 const kWhole = /^https?:/;
 
 /** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
-async function start(model = ""): Promise<AsyncEngine> {
-  const isNear = !given.has(model) && !kWhole.test(model) && URL.canParse(model, document.baseURI);
+async function start(model: string | undefined): Promise<AsyncEngine> {
+  const isNear = model !== undefined && !given.has(model) && !kWhole.test(model)
+    && URL.canParse(model, document.baseURI);
   const started = await startAnywhere(isNear ? { prefetch: model } : {});
   setTimeout(() => {
     // Without it everything works the same, but is slower at first.

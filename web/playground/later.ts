@@ -10,6 +10,13 @@ import { kViews } from "../views/computed.js";
 import { byId } from "./by-id.js";
 import { offerWhole } from "./whole.js";
 
+addEventListener("keydown", (event) => {
+  const isTyped = event.composedPath().some((target) => target instanceof HTMLElement && target.matches("input, textarea, select"));
+  if (event.key !== "?" || isTyped || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  byId("help", HTMLButtonElement).click();
+});
+
 const idle = (): Promise<void> => new Promise((resolve) => {
   // Safari has no idle callbacks.
   if ("requestIdleCallback" in globalThis) requestIdleCallback(() => resolve());

@@ -126,14 +126,7 @@ for (const id of ["copy-link", "copy-frame"]) {
   byId(id, HTMLButtonElement).addEventListener("click", onClick);
 }
 
-const showKeys = async (): Promise<void> => { (await import("./keys.js")).showKeys(); };
-byId("help", HTMLButtonElement).addEventListener("click", () => void showKeys());
-addEventListener("keydown", (event) => {
-  const isTyped = event.composedPath().some((target) => target instanceof HTMLElement && target.matches("input, textarea, select"));
-  if (event.key !== "?" || isTyped || event.ctrlKey || event.metaKey) return;
-  event.preventDefault();
-  void showKeys();
-});
+byId("help", HTMLButtonElement).addEventListener("click", () => void import("./keys.js").then(({ showKeys }) => showKeys()));
 
 addEventListener("popstate", readAddress);
 addEventListener("hashchange", readAddress);
