@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One engine, and one copy of each model, for all elements of a page. After a failure, the next call tries again. */
 import { load } from "headlens";
-import type { AsyncEngine, AsyncModel, LoadOptions, ModelInfo } from "headlens";
+import type { AsyncEngine, AsyncModel, LoadOptions } from "headlens";
 import { kGiven } from "../state/given.js";
 import type { Progress } from "./computing.js";
 
@@ -21,14 +21,10 @@ export function sharedEngine(model?: string): Promise<AsyncEngine> {
 
 export const isStarted = (): boolean => engine !== undefined;
 
-/** A whole address. The files of other servers are kept. */
-const kWhole = /^https?:/;
-
 /** A string that is not a URL is not prefetched; loadModel will report it to its caller. */
 async function start(model: string | undefined): Promise<AsyncEngine> {
-  const isNear = model !== undefined && !given.has(model) && !kWhole.test(model)
-    && URL.canParse(model, document.baseURI);
-  const started = await startAnywhere(isNear ? { prefetch: model } : {});
+  const isKnown = model !== undefined && !given.has(model) && URL.canParse(model, document.baseURI);
+  const started = await startAnywhere(isKnown ? { prefetch: model } : {});
   setTimeout(() => {
     // Without it everything works the same, but is slower at first.
     started.warmUp().catch((error: unknown) => console.warn("headlens could not warm up:", error));
@@ -60,16 +56,8 @@ export function giveModel(files: readonly File[], folder?: string): string {
   return free;
 }
 
-/** The JSON file of this name in a model's folder; undefined where there is none, as for built-in models. */
-export async function modelJson(
-  source: string, { url }: ModelInfo, name: string, signal: AbortSignal,
-): Promise<unknown> {
-  const file = given.get(source)?.find((one) => one.name === name);
-  if (file) return JSON.parse(await file.text()) as unknown;
-  if (url === undefined) return undefined;
-  const response = await fetch(new URL(name, url), { signal });
-  return response.ok ? ((await response.json()) as unknown) : undefined;
-}
+/** The files that a reader gave of a model; undefined for others. */
+export const givenFiles = (source: string): readonly File[] | undefined => given.get(source);
 
 /** A model that is loading or there. */
 interface Shared {
@@ -87,7 +75,7 @@ function startLoading(source: string): Shared {
   const listeners = new Set<Progress>();
   const onProgress: Progress = (loaded, total) => listeners.forEach((listener) => listener(loaded, total));
   const from = given.get(source) ?? source;
-  const options = { onProgress, signal: abort.signal, keep: kWhole.test(source) };
+  const options = { onProgress, signal: abort.signal, keep: true };
   const model = sharedEngine(source).then((loaded) => loaded.loadModel(from, options));
   const shared = { model, abort, listeners, waiting: 0 };
   models.set(source, shared);

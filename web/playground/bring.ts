@@ -78,7 +78,9 @@ export async function openModel(model: string, { open, say }: Page, input: Parti
     return false;
   } catch (error) {
     if (signal.aborted) return false;
-    say(`${name} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    const reason = error instanceof Error ? error.message : String(error);
+    const isGuarded = /HTTP status 40[13]/.test(reason); // as for models that Hugging Face does not have
+    say(`${name} cannot be read: ${isGuarded ? "there is no such model, or not everybody may read it." : reason}`);
     return true;
   } finally {
     if (!signal.aborted) loading.hidden = true;

@@ -14,7 +14,7 @@ interface Published {
   readonly heads: string;
   /** The size of its files. */
   readonly megabytes: number;
-  /** What it reads at first, where that is no text to go on with. */
+  /** It reads this at first, where it does not go on with the page's text. */
   readonly input?: Partial<Input>;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A picture as its model sees it: stretched to a square, or the square that the model's preprocessor cuts out. */
-import { modelJson } from "../maps/engine.js";
+import type { ModelInfo } from "headlens";
+import { givenFiles } from "../maps/engine.js";
 import { pictureAt } from "../maps/pictures.js";
 import type { Run } from "../maps/run.js";
 
@@ -38,6 +39,16 @@ export function keptBox(settings: unknown, width: number, height: number, modelS
   return { x: (width - across) / 2, y: (height - down) / 2, width: across, height: down };
 }
 
+/** How a model's pictures are prepared, as its folder says; undefined where it says nothing, as for built-in models. */
+async function settingsOf(model: string, { url }: ModelInfo, signal: AbortSignal): Promise<unknown> {
+  const name = "preprocessor_config.json";
+  const file = givenFiles(model)?.find((one) => one.name === name);
+  if (file) return JSON.parse(await file.text()) as unknown;
+  if (url === undefined) return undefined;
+  const response = await fetch(new URL(name, url), { signal });
+  return response.ok ? ((await response.json()) as unknown) : undefined;
+}
+
 /** A picture as its model sees it, and a sentence that says what became of it. */
 export interface SeenPicture {
   readonly canvas: HTMLCanvasElement;
@@ -48,7 +59,7 @@ export interface SeenPicture {
 export async function seenPicture({ reading, info }: Run, signal: AbortSignal): Promise<SeenPicture> {
   const [picture, settings] = await Promise.all([
     pictureAt(reading.image),
-    modelJson(reading.model, info, "preprocessor_config.json", signal),
+    settingsOf(reading.model, info, signal),
   ]);
   signal.throwIfAborted();
   const { width, height } = picture;

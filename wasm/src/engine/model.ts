@@ -108,6 +108,7 @@ export async function loadModel(
   }
   const folder = new ModelFolder(source, platform, rules, checked);
   let handle: ModelHandle | undefined;
+  let isRead = false;
   try {
     const files = await folder.open();
     const config = await folder.readText(files.config);
@@ -115,6 +116,7 @@ export async function loadModel(
     const made = handle = guarded("loadModel", () => unwrap(into.createModel(config, kMaxWeights), apiName));
     const reader = await readReader(folder, files, made.info().imageSize > 0, platform);
     await folder.readWeights(files.weights, (byteLength) => sinkOf(made, byteLength));
+    isRead = true;
     module();
     guarded("loadModel", () => unwrap(made.build(), apiName));
     const model = new WasmModel(made, infoOf(folder, made), into, reader, owner);
@@ -122,7 +124,7 @@ export async function loadModel(
     return model;
   } finally {
     handle?.delete();
-    folder.close();
+    folder.close(isRead);
   }
 }
 

@@ -8,7 +8,7 @@ import { folderUrl, type Platform } from "../platform/platform.js";
 import { HeadlensError } from "../types/errors.js";
 import type { LoadModelOptions, ModelSource } from "../types/index.js";
 import { folderAt } from "./hugging-face.js";
-import { openKept } from "./kept.js";
+import { keeping } from "./kept.js";
 import { kFiles } from "./names.js";
 
 /** No file may take more memory than this, whatever its server says. All weights together may take no more than kMaxWeights. */
@@ -36,12 +36,11 @@ function urlsOf(option: string, source: string | URL, platform: Platform): (name
   return (name) => new URL(encodeURIComponent(name), folder); // a shard may be called as it likes
 }
 
-function fromUrls(source: string | URL, platform: Platform, kept?: Promise<Cache | undefined>): Opener {
+function fromUrls(source: string | URL, platform: Platform): Opener {
   const urlOf = urlsOf("source", source, platform);
-  return async (name, signal) => {
+  return (name, signal) => {
     const url = urlOf(name);
-    if (!url) return new Response(null, { status: 404 });
-    return await (await kept)?.match(url) ?? platform.fetch(url, signal);
+    return url ? platform.fetch(url, signal) : Promise.resolve(new Response(null, { status: 404 }));
   };
 }
 
@@ -114,10 +113,10 @@ function fromFiles(files: readonly File[], rules: FolderRules): Place {
   return { name: "model", where: "", names, open };
 }
 
-function placeOf(source: ModelSource, platform: Platform, rules: FolderRules, keep = false): Place {
+function placeOf(source: ModelSource, platform: Platform, rules: FolderRules, isKept = false): Place {
   const checked = checkSource(source);
   if (typeof checked !== "string" && !(checked instanceof URL)) return fromFiles(checked, rules);
-  const open = fromUrls(checked, platform, keep ? openKept() : undefined);
+  const open = fromUrls(checked, isKept ? keeping(platform) : platform);
   if (isBuiltIn(checked)) return { name: checked, where: `the built-in model ${checked}: `, names: [], open };
   const { name, url } = folderAt(folderUrl("source", checked, platform));
   return { name, where: url.href, url: url.href, names: [], open };
@@ -163,9 +162,9 @@ export class ModelFolder {
     options.signal?.addEventListener("abort", this.#onAbort);
   }
 
-  /** Ends all that is still under way. */
-  close(): void {
-    this.#abort.abort();
+  /** Ends all that is still under way, unless everything is read: then only the rest of what is kept is still written. */
+  close(isRead: boolean): void {
+    if (!isRead) this.#abort.abort();
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
@@ -228,17 +227,16 @@ export class ModelFolder {
   async #openOptional(name: string, max: number): Promise<Opened | undefined> {
     return this.#failing(name, async () => {
       const response = await this.#place.open(name, this.#abort.signal);
-      return response.status === 404 ? undefined : this.#opened(name, response, max);
+      if (response.status !== 404) return this.#opened(name, response, max);
+      void response.body?.cancel();
+      return undefined;
     });
   }
 
   #opened(name: string, response: Response, max: number): Opened {
     if (!response.ok) {
       const other = response.status === 404 && kOtherFormats[name];
-      // Hugging Face answers so for models that it does not have, too.
-      const isGuarded = response.status === 401 || response.status === 403;
-      const file = isGuarded ? "a file that anyone may read" : "the file";
-      const expected = other ? `the file, which native/convert.py of headlens makes of ${other}` : file;
+      const expected = other ? `the file, which native/convert.py of headlens makes of ${other}` : "the file";
       throw this.#wrong(name, `HTTP status ${response.status} ${response.statusText}`.trim(), expected, "gives");
     }
     const declared = Number(response.headers.get("content-length") ?? NaN);

@@ -162,9 +162,7 @@ class RemoteEngine extends remote("engine") implements AsyncEngine {
 
   async loadModel(source: ModelSource, options?: Maybe<LoadModelOptions>): Promise<AsyncModel> {
     const followed = checkFollowed<LoadModelOptions>("loadModel", options);
-    const sent = this.#transportable(source);
-    if (followed.keep && typeof sent === "string") await (await import("../files/keeping.js")).keepFiles(sent, followed);
-    const answer = await this.follow("loadModel", followed, () => [sent]);
+    const answer = await this.follow("loadModel", followed, () => [this.#transportable(source)]);
     return new RemoteModel(this.connection, (answer as ReferenceAnswer).reference, this);
   }
 

@@ -34,8 +34,7 @@ export interface LoadModelOptions {
   onProgress?: Maybe<(loaded: number, total: number) => void>;
   /**
    * Keeps the files of a model on another server in the browser, in the Cache Storage "headlens-models" of the page, and reads them from there as long
-   * as the server has the same. Progress is told of the fetching and then of the reading. Default: false. It changes nothing where there is no such
-   * storage or no room in it, and for an engine that runs in no worker.
+   * as the server has the same or does not answer. Default: false. It changes nothing where there is no such storage, as in Node, or no room in it.
    */
   keep?: Maybe<boolean>;
 }
