@@ -39,7 +39,7 @@ export function keptBox(settings: unknown, width: number, height: number, modelS
   return { x: (width - across) / 2, y: (height - down) / 2, width: across, height: down };
 }
 
-/** How a model's pictures are prepared, as its folder says; undefined where it says nothing, as for built-in models. */
+/** Reads from a model's folder how its pictures are prepared; undefined where it says nothing, as for built-in models. */
 async function settingsOf(model: string, { url }: ModelInfo, signal: AbortSignal): Promise<unknown> {
   const name = "preprocessor_config.json";
   const file = givenFiles(model)?.find((one) => one.name === name);
