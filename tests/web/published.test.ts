@@ -33,8 +33,8 @@ const kFilesHost = "cas-bridge.xethub.hf.co";
 
 const fileOf = (model: string, name: string): string => join(root, kModels[model] ?? "none", name);
 
-/** The server does not answer while it is gone, and has another model in the place of GPT-2 once that has changed. */
-let state: "there" | "gone" | "changed" = "there";
+/** The server does not answer while it is gone, asks to come later while it is busy, and has another model in the place of GPT-2 once that has changed. */
+let state: "there" | "gone" | "busy" | "changed" = "there";
 
 /** Weights lie on another host, pages may not be read by other pages, and a model that is not there is one that nobody may read. */
 function answer({ headers, url = "" }: IncomingMessage, response: ServerResponse): void {
@@ -45,6 +45,7 @@ function answer({ headers, url = "" }: IncomingMessage, response: ServerResponse
   if (name === "") return void response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>A page</title>");
   response.setHeader("access-control-allow-origin", headers.origin ?? "*");
   response.setHeader("access-control-expose-headers", "etag");
+  if (state === "busy") return void response.writeHead(503).end();
   if (!(model in kModels)) return void response.writeHead(401).end("Invalid username or password.");
   const file = fileOf(state === "changed" ? "distilbert/distilgpt2" : model, name);
   if (!existsSync(file)) return void response.writeHead(404).end("Entry not found");
@@ -174,6 +175,8 @@ test("a model is kept: it opens without its server, is fetched again once it has
   expect(await mapAt("gone")).toEqual(first);
   // The browser tells of what it could not ask.
   expect(others().filter((fault) => !fault.includes("net::ERR"))).toEqual([]);
+  expect(await mapAt("busy")).toEqual(first);
+  expect(others().filter((fault) => !fault.includes("status of 503"))).toEqual([]);
   expect(await mapAt("changed")).not.toEqual(first);
   expect(await mapAt("there")).toEqual(first);
 

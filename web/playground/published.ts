@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Models that others have published on Hugging Face: some that a click opens, and any other by its name or address. */
 import { css, html, nothing, render } from "lit";
-import { openModel } from "./bring.js";
 import { adopt } from "./adopt.js";
+import { openModel } from "./bring.js";
 import { byId } from "./by-id.js";
 import { kPages, type Page } from "./models.js";
 import { type Input, kUsualPicture } from "./usual.js";

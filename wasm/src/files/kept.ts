@@ -5,9 +5,6 @@ import type { Platform } from "../platform/platform.js";
 /** The name of what is kept, in the Cache Storage of the page's origin. It is told in the package's README. */
 const kStore = "headlens-models";
 
-/** The bytes that are left to others at least. */
-const kSpare = 100e6;
-
 /** A file is the same for all that ask for it. */
 const kAny = { ignoreVary: true };
 
@@ -26,8 +23,8 @@ async function openKept(): Promise<Cache | undefined> {
 /** Keeps a file while it is read, where there is room for it. A file that is not read to its end is not kept. */
 async function keep(kept: Cache, url: URL, copy: Response): Promise<void> {
   const { quota = 0, usage = 0 } = await navigator.storage.estimate();
-  if (Number(copy.headers.get("content-length")) < quota - usage - kSpare) await kept.put(url, copy);
-  else await copy.body?.cancel();
+  if (Number(copy.headers.get("content-length")) > quota - usage) throw new RangeError();
+  await kept.put(url, copy);
 }
 
 /** Returns a platform that keeps the files of other servers, and gives what is kept while its server has the same or does not answer. */
@@ -41,12 +38,17 @@ export function keeping(platform: Platform): Platform {
       throw error;
     });
     if (!kept || response === old) return response;
-    if (old && response.ok && versionOf(old) === versionOf(response)) {
+    // From 429 on, a server has too much to do, or fails.
+    if (old && (response.status > 428 || (response.ok && versionOf(old) === versionOf(response)))) {
       void response.body?.cancel();
       return old;
     }
     await kept.delete(url, kAny);
-    if (response.ok) keep(kept, url, response.clone()).catch(() => undefined); // it is read all the same
+    if (response.ok) {
+      const copy = response.clone();
+      // It is read all the same, and a copy that nobody takes would gather in memory.
+      keep(kept, url, copy).catch(() => copy.body?.cancel()).catch(() => undefined);
+    }
     return response;
   };
   return { ...platform, fetch };
