@@ -13,17 +13,19 @@ export const compareStyles = css`
   .cmp-field {
     width: min(60ch, 100%);
   }
-  .cmp-strip {
+  .cmp-words {
     margin: 0;
     line-height: 1.8;
     overflow-wrap: anywhere;
   }
-  .cmp-strip bdi {
+  .cmp-words del,
+  .cmp-words ins {
     margin-inline-end: 4px;
-  }
-  .cmp-strip del {
     border-bottom: 2px dashed var(--accent);
     text-decoration: none;
+  }
+  .cmp-words ins {
+    border-bottom-style: solid;
   }
   .cmp-maps {
     display: grid;

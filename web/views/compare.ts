@@ -14,8 +14,9 @@ import { placeOf } from "../state/pins.js";
 import { afterPaint } from "./after-paint.js";
 import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
-import { type Aligned, type Divergences, kindOf, kNothing, mapOf, openOther, type Side } from "./compare-other.js";
+import { type Aligned, type Divergences, kindOf, kNothing, mapOf, openOther } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
+import { differingWords } from "./compare-words.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
 const kTop = 8;
@@ -201,7 +202,7 @@ class CompareView implements View {
     const plot = (name: string, words: string, which: 0 | 1 | 2): TemplateResult =>
       this.#plot(name, words, aligned, scales[which], which, at);
     return html`
-      ${strips("A", sideA, aligned, 0)} ${strips("B", sideB, aligned, 1)}
+      ${differingWords(aligned)}
       ${note === "" ? nothing : html`<p class="cmp-note">${note}</p>`}
       <div class="cmp-maps">
         ${plot("A", sideA.words, 0)} ${plot("B", sideB.words, 1)}
@@ -439,19 +440,6 @@ function pictureOf(values: Float32Array, height: number, width: number): Picture
   const known = pictures.get(values) ?? { part, size: [height, width], values };
   pictures.set(values, known);
   return known;
-}
-
-/** The tokens of one side, those without a partner marked; those of rows and columns where they are others. */
-function strips(name: string, { maps }: Side, { rows, cols }: Aligned, side: 0 | 1): TemplateResult {
-  const { tokens, keyTokens } = maps;
-  const strip = (label: string, all: readonly string[], pairs: readonly Pair[]): TemplateResult => {
-    const partners = new Set(pairs.map((pair) => pair[side]));
-    const token = (text: string, index: number): TemplateResult =>
-      partners.has(index) ? html`${tokenLabel(text)}` : html`<del>${tokenLabel(text)}<span class="unseen"> has no partner</span></del>`;
-    return html`<p class="cmp-strip"><b>${label}</b> ${all.map(token)}</p>`;
-  };
-  if (rows === cols || tokens === keyTokens) return strip(name, tokens, rows);
-  return html`${strip(`${name}, queries`, tokens, rows)} ${strip(`${name}, keys`, keyTokens, cols)}`;
 }
 
 export const compareView: ViewCode = { styles: compareStyles, create: (host) => new CompareView(host) };
