@@ -7,6 +7,7 @@ import type { MapSource } from "../maps/source.js";
 import { tokenName } from "../maps/tokens.js";
 import { isEqual } from "../state/lists.js";
 import { pinnedCols, pinnedRows, placeOf } from "../state/pins.js";
+import { afterPaint } from "./after-paint.js";
 import { onPlaceKey } from "./place.js";
 import { Roving } from "./roving.js";
 import { kScrolledStyles } from "./scrolled.js";
@@ -40,6 +41,8 @@ interface Content {
 
 class StripsView implements View {
   #content: Content | undefined;
+  /** True once all is drawn, and not only the tokens that are looked at. */
+  #isWhole = false;
   readonly #search: TokenSearch;
   readonly #queryStop = new Roving(() => this.host.requestUpdate());
   readonly #keyStop = new Roving(() => this.host.requestUpdate());
@@ -64,9 +67,16 @@ class StripsView implements View {
 
   async load(maps: MapSource | undefined, signal: AbortSignal): Promise<void> {
     if (!maps) return;
+    this.#isWhole = this.host.renderRoot.querySelector(".strips") !== null;
     await this.prepare(maps);
     signal.throwIfAborted();
     this.host.drawn(this);
+    if (!this.#isWhole) {
+      await afterPaint();
+      signal.throwIfAborted();
+      this.#isWhole = true;
+      this.host.requestUpdate();
+    }
     this.#search.of(maps);
   }
 
@@ -108,8 +118,9 @@ class StripsView implements View {
   }
 
   render(): TemplateResult {
-    if (!this.#content) return html``;
-    const { maps, cells, whole, pair } = this.#content;
+    const content = this.#content;
+    if (!content) return html``;
+    const { maps, cells, pair } = content;
     const { cursor, state } = this.host;
     const queries = pinnedRows(maps, state).filter((row) => row < cells.rows);
     const keys = pinnedCols(maps, state).filter((col) => col < cells.cols);
@@ -117,38 +128,49 @@ class StripsView implements View {
     // A pin comes before what is under the pointer.
     const rows = queries.length > 0 ? queries : at.row !== undefined && at.row < cells.rows ? [at.row] : [];
     const cols = keys.length > 0 ? keys : at.col !== undefined && at.col < cells.cols ? [at.col] : [];
-    const names = (places: readonly number[], tokens: readonly string[]): string =>
-      places.map((place) => tokenName(tokens[place] ?? "")).join(", ");
     return html`
       <section class="strips" part="strips" @keydown=${this.#onKey}>
-        ${this.#limit(maps)}
-        <p class="strips-title">Looked at</p>
-        <p class="strips-note">${
-          rows.length === 0
-            ? "Each token’s column: the mean weight over the queries that may see it."
-            : `How much ${names(rows, maps.tokens)} ${rows.length > 1 ? "look on average" : "looks"} at each token.`
-        }</p>
-        ${tokenRow({
-          label: "Tokens that are looked at", tokens: maps.keyTokens.slice(0, cells.cols), colors: this.host.colors,
-          values: rows.length === 0 ? whole.keys : keyMeans(cells, rows), chosen: keys, roving: this.#keyStop,
-          meaning: rows.length === 0 ? "mean weight" : "weight", pick: this.#pickKey,
-          point: (col) => this.host.point(col === undefined ? undefined : { row: undefined, col }),
-        })}
-        <p class="strips-title">Looking</p>
-        <p class="strips-note">${
-          cols.length === 0
-            ? "Each token’s largest weight: near 1 it looks at one token, and the smaller it is, the more it spreads."
-            : `How much each token looks at ${names(cols, maps.keyTokens)}${cols.length > 1 ? " on average" : ""}.`
-        }</p>
-        ${tokenRow({
-          label: "Tokens that look", tokens: maps.tokens.slice(0, cells.rows), colors: this.host.colors,
-          values: cols.length === 0 ? whole.queries : queryMeans(cells, cols), chosen: queries, roving: this.#queryStop,
-          meaning: cols.length === 0 ? "largest weight" : "weight", pick: this.#pickQuery,
-          point: (row) => this.host.point(row === undefined ? undefined : { row, col: undefined }),
-        })}
-        ${this.#pairTable(maps, pair)}
-        ${this.#search.render(maps)}
+        ${this.#limit(maps)} ${this.#lookedAt(content, rows, keys)}
+        ${this.#isWhole ? html`${this.#looking(content, cols, queries)} ${this.#pairTable(maps, pair)} ${this.#search.render(maps)}` : nothing}
       </section>
+    `;
+  }
+
+  /** The row of keys. They are tinted by the mean of `rows`, or by that of all rows where there are none. */
+  #lookedAt({ maps, cells, whole }: Content, rows: readonly number[], chosen: readonly number[]): TemplateResult {
+    const isOfAll = rows.length === 0;
+    return html`
+      <p class="strips-title">Looked at</p>
+      <p class="strips-note">${
+        isOfAll
+          ? "Each token’s column: the mean weight over the queries that may see it."
+          : `How much ${namesOf(rows, maps.tokens)} ${rows.length > 1 ? "look on average" : "looks"} at each token.`
+      }</p>
+      ${tokenRow({
+        label: "Tokens that are looked at", tokens: maps.keyTokens.slice(0, cells.cols), colors: this.host.colors,
+        values: isOfAll ? whole.keys : keyMeans(cells, rows), chosen, roving: this.#keyStop,
+        meaning: isOfAll ? "mean weight" : "weight", pick: this.#pickKey,
+        point: (col) => this.host.point(col === undefined ? undefined : { row: undefined, col }),
+      })}
+    `;
+  }
+
+  /** The row of queries. They are tinted by the mean of `cols`, or by their largest weights where there are none. */
+  #looking({ maps, cells, whole }: Content, cols: readonly number[], chosen: readonly number[]): TemplateResult {
+    const isOfAll = cols.length === 0;
+    return html`
+      <p class="strips-title">Looking</p>
+      <p class="strips-note">${
+        isOfAll
+          ? "Each token’s largest weight: near 1 it looks at one token, and the smaller it is, the more it spreads."
+          : `How much each token looks at ${namesOf(cols, maps.keyTokens)}${cols.length > 1 ? " on average" : ""}.`
+      }</p>
+      ${tokenRow({
+        label: "Tokens that look", tokens: maps.tokens.slice(0, cells.rows), colors: this.host.colors,
+        values: isOfAll ? whole.queries : queryMeans(cells, cols), chosen, roving: this.#queryStop,
+        meaning: isOfAll ? "largest weight" : "weight", pick: this.#pickQuery,
+        point: (row) => this.host.point(row === undefined ? undefined : { row, col: undefined }),
+      })}
     `;
   }
 
@@ -159,8 +181,6 @@ class StripsView implements View {
   }
 
   #pairTable({ tokens, keyTokens }: MapSource, { queries, keys, means }: PairMeans): TemplateResult {
-    const names = (places: readonly number[], all: readonly string[]): string =>
-      places.map((place) => tokenName(all[place] ?? "")).join(", ");
     const most = mostOf(means.flat());
     const isSigned = means.flat().some((value) => value < 0);
     const widest = Math.max(...means.map((row) => row.length));
@@ -178,7 +198,7 @@ class StripsView implements View {
       >${number}</button></td>`;
     };
     return html`
-      <p class="strips-title">Which heads link ${names(queries, tokens)} to ${names(keys, keyTokens)}</p>
+      <p class="strips-title">Which heads link ${namesOf(queries, tokens)} to ${namesOf(keys, keyTokens)}</p>
       <p class="strips-note">${queries.length * keys.length > 1 ? "Mean weight over these pairs" : "The weight"} in every head; one opens when it is chosen.</p>
       <div class="strips-scroll scrolled" @keydown=${this.#headStop.onKey} @focusin=${this.#headStop.onFocus}>
         <table class="strips-heads">
@@ -211,6 +231,9 @@ class StripsView implements View {
     onPlaceKey(event, this.host, { row: queries.at(-1) ?? 0, col: keys.at(-1) });
   };
 }
+
+const namesOf = (places: readonly number[], tokens: readonly string[]): string =>
+  places.map((place) => tokenName(tokens[place] ?? "")).join(", ");
 
 /** The chosen places after a click on one: it alone or none, and with Shift, with or without it. */
 function picked(before: readonly number[], place: number, isMore: boolean): readonly number[] {
