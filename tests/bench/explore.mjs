@@ -50,7 +50,7 @@ async function openView(name) {
     const look = () => {
       if (!isShown()) return;
       watch.disconnect();
-      requestAnimationFrame(() => setTimeout(() => done(performance.now() - begin)));
+      void globalThis.nextFrame().then(() => done(performance.now() - begin));
     };
     const watch = new MutationObserver(look);
     watch.observe(map.shadowRoot, { childList: true, subtree: true });
@@ -64,8 +64,20 @@ async function openView(name) {
 async function painted(begin) {
   await Promise.resolve();
   await Promise.all(["sentence", "next", "grid", "map"].map((id) => document.getElementById(id).ready()));
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await globalThis.nextFrame();
   return performance.now() - begin;
+}
+
+/**
+ * In the page: resolves once the next frame is handed over. What a view does after its first frame is started by a
+ * timer, and a message comes before it.
+ */
+function nextFrame() {
+  return new Promise((done) => requestAnimationFrame(() => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = done;
+    port2.postMessage(undefined);
+  }));
 }
 
 /** Moves the pointer to the tab of a view, rests there for as long as a quick reader does, and opens the view. */
@@ -108,7 +120,7 @@ async function measure(folder) {
     await page.setViewport({ width: 1440, height: 900 });
     await page.goto(`${server.url}#text=${encodeURIComponent(kText)}`);
     await page.waitForFunction(() => document.documentElement.dataset.state === "drawn");
-    await page.evaluate(`Object.assign(globalThis, { press: ${press}, tabOf: ${tabOf}, openView: ${openView}, painted: ${painted} })`);
+    await page.evaluate(`Object.assign(globalThis, { press: ${press}, tabOf: ${tabOf}, openView: ${openView}, painted: ${painted}, nextFrame: ${nextFrame} })`);
     await rest(2000); // what is loaded later comes now
     await page.evaluate(() => document.getElementById("sentence").shadowRoot.querySelector(".sentence-edit").click());
     return await figuresOf(page);
