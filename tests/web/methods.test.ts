@@ -158,6 +158,6 @@ test("given maps start the engine when a reader asks for names, and not before",
   await page.evaluate(() => new Promise((later) => setTimeout(later, 300)));
   expect(await started()).toBe(false);
   await page.click("#map >>> [part=ask]");
-  await seen(page, "#map >>> .badge ::-p-text(previous token)");
+  await seen(page, "#map >>> .badge ::-p-text(previous)");
   expect(await started()).toBe(true);
 });

@@ -20,7 +20,7 @@ export interface Rule {
   readonly isOfOrder?: boolean;
 }
 
-/** The first rule that holds gives a head its badge. The names of its card come before all of them. */
+/** The first rule that holds gives a head its name. The names of its card come before all of them. */
 export const kRules: readonly Rule[] = [
   { name: "induction", metric: "inductionText", threshold: 0.4, on: ["probe", "text"], isOfOrder: true },
   { name: "previous token", metric: "previous", threshold: 0.6, on: ["probe", "text"], isOfOrder: true },
@@ -33,6 +33,14 @@ export const kRules: readonly Rule[] = [
   { name: "position #", metric: "position", threshold: 0.8, on: ["text"] },
   { name: "broad", metric: "entropyNormalized", threshold: 0.85, on: ["text"] },
 ];
+
+/** What stands below a small map in place of longer names, of rules and of cards. */
+const kShortNames: Readonly<Record<string, string>> = {
+  "previous token": "previous", "next token": "next", "same token": "same", "special tokens": "special",
+  "first token (sink)": "sink", "subject of a verb": "subject", "antecedent of a pronoun": "pronoun",
+  "opening quotation mark": "quotation", "same word in the other sentence": "same",
+  "words that fit in the other sentence": "fitting", "noun of the article": "noun", "ne before pas": "ne",
+};
 
 /** A mean over fewer rows than this names no head, since a short text may have it by chance. */
 export const kLeastRows = 4;
@@ -60,6 +68,8 @@ export interface Finding {
 export interface HeadName {
   /** The name of the first finding, or "no clear pattern". */
   readonly name: string;
+  /** The same in one word or two, for where there is little space. */
+  readonly short: string;
   /** The measurements that reach their thresholds, in the order of the rules. */
   readonly findings: readonly Finding[];
   /** The others, with those first that come closest. */
@@ -89,13 +99,14 @@ export function measure(on: Measured, scores: Scores, isOrdered: boolean, defini
   });
 }
 
-/** Names a head by its measurements, which stand in the order in which they give it its badge. */
+/** Names a head by its measurements, the first of which that holds gives it its name. */
 export function nameOf(measured: readonly Finding[]): HeadName {
   const holds = ({ value, threshold }: Finding): boolean => value >= threshold;
   const findings = measured.filter(holds);
   const share = ({ value, threshold }: Finding): number => value / threshold;
   const missed = measured.filter((finding) => !holds(finding)).sort((a, b) => share(b) - share(a));
-  return { name: findings[0]?.name ?? kNoPattern, findings, missed };
+  const name = findings[0]?.name ?? kNoPattern;
+  return { name, short: kShortNames[name] ?? name, findings, missed };
 }
 
 /** Puts the measurements of the card first, and the others in the order of the rules. */

@@ -3,11 +3,12 @@
 import { css, html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { kNoPattern } from "../heads/no-pattern.js";
+import type { HeadName } from "../heads/rules.js";
 import { drawAll, Looks, type Placed } from "../maps/canvas.js";
 import { blockSize, isReleased, type MapSource, type Overview, type Size } from "../maps/source.js";
 import { scaleInWords, scaleOf } from "../maps/scale.js";
 import { linkInWords, strongestLink } from "../maps/words.js";
-import { headsOf, toggled } from "../state/lists.js";
+import { headName, headsOf, toggled } from "../state/lists.js";
 import type { Host, Room, View, ViewCode } from "./view.js";
 
 type Head = readonly [layer: number, head: number];
@@ -19,12 +20,13 @@ const kLeastSide = 40;
 /** In a small room there are no names, and the maps stand close together. */
 const kCompactGap = 2;
 const kCompactLeast = 6;
-/** Below maps of at least this side stands what the head is called, and from the second on that it has no name. */
+/** Below maps of at least this side stands what the head is called. */
 const kWordsSide = 64;
-const kWideSide = 96;
-/** The lines of these words, which hold "same word in the other sentence" at any side, and the height of so many. */
-const linesOf = (side: number): number => (side < 86 ? 4 : side < 112 ? 3 : 2);
-const badgeHeight = (lines: number): number => 4 + 14 * lines;
+/** The width of the longest short name, and of a letter of a head's place, in pixels. */
+const kLongestName = 60;
+const kLetter = 7;
+/** The height of one line of words below a map, and of two. */
+const kBadgeHeights = [18, 32] as const;
 /** The heights of a head's name and of the line below the maps. */
 const kNameHeight = 16;
 const kStatusHeight = 24;
@@ -123,7 +125,7 @@ class GridView implements View {
     const names = Array.from({ length: most }, name);
     const marked = markedHeads(this.host.state.heads);
     const { columns, side, gap, below, hasWords } = layout;
-    const style = `--columns: ${columns}; --side: ${side}px; --gap: ${gap}px; --aspect: ${aspectOf(content.maps)}; --below: ${below}px; --lines: ${linesOf(side)}`;
+    const style = `--columns: ${columns}; --side: ${side}px; --gap: ${gap}px; --aspect: ${aspectOf(content.maps)}; --below: ${below}px`;
     return html`
       <div class="heads ${isWrapped ? "wrapped" : ""} ${hasWords ? "badged" : ""} ${this.host.room.isCompact ? "compact" : ""}" part="grid" role="grid" aria-label="Attention of every head" .style=${style} @keydown=${this.#onKey}>
         <div role="row" class="layer ${isWrapped || hasWords ? "unseen" : ""}">
@@ -158,9 +160,9 @@ class GridView implements View {
       const overview = overviews[layer]?.[head];
       const isChosen = layer === this.host.state.layer && head === this.host.state.head;
       const words = this.#links[layer]?.[head] ?? `${maps.tokens.length} by ${maps.keyTokens.length} weights`;
-      const name = this.host.names?.[layer]?.[head]?.name;
+      const name = this.host.names?.[layer]?.[head];
       const isMarked = marked.has(`${layer}.${head}`);
-      const label = `Layer ${layer}, head ${head}${name ? `, ${name}` : ""}${isMarked ? ", marked" : ""}: ${overview ? words : "not computed yet"}`;
+      const label = `Layer ${layer}, head ${head}${name ? `, ${name.name}` : ""}${isMarked ? ", marked" : ""}: ${overview ? words : "not computed yet"}`;
       return html`
         <div role="gridcell" class=${isMarked ? "marked" : nothing} aria-selected=${isChosen ? "true" : "false"}>
           <button
@@ -171,7 +173,7 @@ class GridView implements View {
             data-head=${head}
             @click=${(event: MouseEvent): void => (event.shiftKey ? this.#mark(layer, head) : this.host.openHead(layer, head, "map"))}
           ></button>
-          ${layout.hasWords ? badge(layer, head, name, layout.side) : isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
+          ${layout.hasWords ? badge(layer, head, name) : isWrapped ? html`<span class="name" aria-hidden="true">H${head}</span>` : nothing}
         </div>
       `;
     };
@@ -267,9 +269,9 @@ function markedHeads(list: string): ReadonlySet<string> {
 }
 
 /** The place of a head and what it is called, which the label of its map says, too. */
-function badge(layer: number, head: number, name: string | undefined, side: number): TemplateResult {
-  const words = name === kNoPattern ? html`<i>${side < kWideSide ? "–" : name}</i>` : name;
-  return html`<span class="badge" part="badge" aria-hidden="true" title=${name ? `${layer}.${head} ${name}` : nothing}><b>${layer}.${head}</b> ${words}</span>`;
+function badge(layer: number, head: number, called: HeadName | undefined): TemplateResult {
+  const words = called?.name === kNoPattern ? html`<i>–</i>` : called?.short;
+  return html`<span class="badge" part="badge" aria-hidden="true" title=${called ? `${layer}.${head} ${called.name}` : nothing}><b>${layer}.${head}</b> ${words}</span>`;
 }
 
 /** The width of a map by its height, within what can be seen. */
@@ -306,7 +308,8 @@ function layoutOn(maps: MapSource, room: Room, lines: number): Layout {
     return Math.floor(Math.max(Math.min(wide, high), kCompactLeast));
   };
   // The badges say which layer and head it is, so that the names beside and above are not needed.
-  const badge = badgeHeight(linesOf(sideWith(badgeHeight(2), room.width)));
+  const inOneLine = kLongestName + kLetter * headName({ layer: maps.heads.length - 1, head: most - 1 }).length;
+  const badge = kBadgeHeights[sideWith(kBadgeHeights[0], room.width) >= inOneLine ? 0 : 1];
   const worded = sideWith(badge, room.width);
   const hasWords = !room.isCompact && worded >= kWordsSide;
   const below = hasWords ? badge : room.isCompact || lines === 1 ? 0 : kNameHeight;
@@ -400,7 +403,7 @@ const styles = css`
     font-size: 11px;
     line-height: 14px;
     -webkit-box-orient: vertical;
-    -webkit-line-clamp: var(--lines);
+    -webkit-line-clamp: 2;
   }
   .badge b {
     color: var(--faint);

@@ -7,7 +7,7 @@ import type { AttentionMap } from "../../../web/elements/index.js";
 import { probeOf } from "../../../web/heads/probe.js";
 import { inOrder, kMeasuredMetrics, kRules, measure, nameOf, type Scores } from "../../../web/heads/rules.js";
 import { kUsualPair } from "../../../web/playground/usual.js";
-import { bestHead, cardOf } from "../../cards.js";
+import { bestHead, cardOf, kBuiltIn } from "../../cards.js";
 import { axe, desktop, phone, seen } from "../browser.js";
 import { change, kSentence, shoot, stateOf, Views } from "./harness.js";
 
@@ -73,19 +73,27 @@ test("heads of tiny have the names that its card measured, in the grid and in th
     if ((heads[layer]?.[head] ?? 0) >= threshold) expect(nameIn(labels[layer]?.[head] ?? "")).toBe(name);
   }
   const [layer, head] = bestHead("antecedent of a pronoun");
-  const badges = await page.$$eval("#map >>> .badge", (all) => all.map((badge) => (badge.textContent ?? "").trim()));
-  expect(badges).toContain(`${layer}.${head} antecedent of a pronoun`);
+  const badges = await page.$$eval("#map >>> .badge", (all) =>
+    all.map((badge) => [(badge.textContent ?? "").trim(), (badge as HTMLElement).title]));
+  expect(badges).toContainEqual([`${layer}.${head} pronoun`, `${layer}.${head} antecedent of a pronoun`]);
   await change(page, { view: "map", layer, head });
   expect(await page.$eval("#map >>> .name-button", (button) => button.firstChild?.nextSibling?.textContent)).toBe("antecedent of a pronoun");
 });
 
-test("no name is cut off below a small map, however long it is", async () => {
+test("every name of a rule or a card is short below a small map", () => {
+  const names = [...kRules.map(({ name }) => name), ...kBuiltIn.flatMap((model) => cardOf(model).probes.map(({ name }) => name))];
+  const finding = { on: "card", value: 1, threshold: 0.5, count: 8, metric: undefined, formula: "", source: "" } as const;
+  for (const name of names) expect(nameOf([{ ...finding, name }]).short.length, name).toBeLessThanOrEqual("position #".length);
+});
+
+test("no name is cut off below a small map", async () => {
   const page = await views.open([{ text: kSentence }]);
   const expectWhole = async (width: number): Promise<void> => {
     await page.setViewport({ width, height: 900 });
     await page.$eval("#map", (map) => (map as AttentionMap).ready());
     await labelsOf(page);
-    const cut = await page.$$eval("#map >>> .badge", (all) => all.filter(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)
+    const cut = await page.$$eval("#map >>> .badge", (all) => all
+      .filter(({ scrollHeight, clientHeight, scrollWidth, clientWidth }) => scrollHeight > clientHeight || scrollWidth > clientWidth)
       .map(({ textContent }) => textContent));
     expect(cut, `${width} pixels`).toEqual([]);
   };
