@@ -88,7 +88,7 @@ export const whyStyles = css`
   }
   .why-table thead th {
     width: 76px;
-    min-width: 60px;
+    min-width: 52px;
     max-width: 92px;
     padding: 0 2px;
     font: 12px/15px system-ui, sans-serif;
@@ -120,7 +120,7 @@ export const whyStyles = css`
     vertical-align: bottom;
   }
   .why-table tbody td {
-    min-width: 60px;
+    min-width: 52px;
     height: 28px;
     background: var(--tint, transparent);
     color: var(--ink-on-tint, inherit);
@@ -174,10 +174,6 @@ export const whyStyles = css`
     .why-table tbody th {
       max-width: 104px;
       white-space: normal;
-    }
-    .why-table tbody td,
-    .why-table thead th {
-      min-width: 52px;
     }
   }
   @media (pointer: coarse) {
