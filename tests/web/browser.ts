@@ -243,27 +243,21 @@ export async function smallMaps(page: Page, element: string): Promise<Pixels[]> 
   return maps.map((map) => ({ ...map, data: [...Buffer.from(map.data, "hex")] }));
 }
 
-/** A part of a page for axe: one element with all that is in it, and the rules that are asked. */
-interface AxeOptions {
-  within?: string;
-  rules?: NonNullable<import("axe-core").RunOptions["rules"]>;
-}
-
-/** Runs axe on the whole page with its shadow roots, or on a part of it, and returns its findings in words. */
-export async function axe(page: Page, { within, rules = {} }: AxeOptions = {}): Promise<string[]> {
+/** Runs axe on the whole page with its shadow roots, or within one element, and returns its findings in words. */
+export async function axe(page: Page, { within }: { within?: string } = {}): Promise<string[]> {
   // The debugger is used because the page's policy does not apply to it.
   if (!(await page.evaluate(() => "axe" in globalThis)))
     await page.evaluate(await readFile(join(root, "node_modules/axe-core/axe.min.js"), "utf8"));
-  return page.evaluate(async (selector, given) => {
+  return page.evaluate(async (selector) => {
     const { axe } = globalThis as unknown as { axe: typeof import("axe-core") };
     const part = selector === null ? document : document.querySelector(selector);
     if (!part) throw new Error(`there is no ${selector}`);
     // Addresses of all that passes would take axe longer than its rules.
     // Only its rules about pages that are locked to one orientation and about sounds that start alone read files again.
-    const options = { rules: given, resultTypes: ["violations" as const], preload: false };
+    const options = { resultTypes: ["violations" as const], preload: false };
     const { violations } = await axe.run(part, options);
     const where = (nodes: { target: unknown; failureSummary?: string | undefined }[]): string =>
       nodes.map(({ target, failureSummary }) => `${JSON.stringify(target)} ${failureSummary}`).join("; ");
     return violations.map(({ id, nodes }) => `${id}: ${where(nodes)}`);
-  }, within ?? null, rules);
+  }, within ?? null);
 }

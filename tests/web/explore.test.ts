@@ -211,8 +211,8 @@ test("heads are named only after all maps of a long text are drawn", async () =>
   expect(order.indexOf("rankHeads")).toBeGreaterThan(order.indexOf("all maps are drawn"));
 });
 
-test.each(["light", "dark"] as const)("every view of the page is clean for axe: %s", async (scheme) => {
-  const page = await openPage("", { width: 1280, height: 900, scheme });
+test("every view of the page is clean for axe", async () => {
+  const page = await openPage("", { width: 1280, height: 900, scheme: "dark" });
   expect(await axe(page)).toEqual([]);
   for (const { textContent } of await page.$$eval("#map >>> .tabs button", (tabs) => tabs.map(({ textContent }) => ({ textContent })))) {
     await page.click(`#map >>> .tabs button ::-p-text(${textContent})`);

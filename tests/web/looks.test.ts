@@ -36,11 +36,7 @@ async function point(page: Page, selector: string, across: number, down: number)
   if (box) await page.mouse.move(box.x + across * box.width, box.y + down * box.height);
 }
 
-const kCases = (["desktop", "phone"] as const).flatMap((view) =>
-  (["light", "dark"] as const).map((scheme) => [view, scheme] as const),
-);
-
-test.each(kCases)("%s, %s: axe finds nothing in any view", async (view, scheme) => {
+test.each([["desktop", "light"], ["phone", "dark"]] as const)("%s, %s: axe finds nothing in any view", async (view, scheme) => {
   const { page, faults } = await open(browser, `${server.url}#layer=1&head=2`, { ...kViews[view], scheme });
   const name = (part: string): string => `${view}-${scheme}-${part}`;
   await seen(page, "#grid >>> .thumb[aria-label*='strongest link']");

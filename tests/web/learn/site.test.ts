@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import type { Browser, HTTPResponse, Page } from "puppeteer-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../../web/elements/index.js";
 import { kBook } from "../../../web/learn/book.js";
 import { kSteps, paletteOf } from "../../../web/maps/palette.js";
@@ -100,53 +100,53 @@ test("each lesson's link to Explore opens what it names, drawn and without an er
   await page.close();
 });
 
-describe.each(kChapters)("the chapter %s", (chapter) => {
-  test("stands without scripts, comes alive with the same numbers, asks nobody else, and is light", async () => {
-    const dead = await browser.newPage();
-    await dead.setJavaScriptEnabled(false);
-    await dead.goto(`${site.url}learn/${chapter}/`);
-    const standing = await tablesOf(dead);
-    await dead.close();
+test.each(kChapters)("the chapter %s stands without scripts, comes alive with the same numbers, asks nobody else, is light, and fits a phone and paper", async (chapter) => {
+  const dead = await browser.newPage();
+  await dead.setJavaScriptEnabled(false);
+  await dead.goto(`${site.url}learn/${chapter}/`);
+  const standing = await tablesOf(dead);
+  await dead.close();
 
-    const responses: HTTPResponse[] = [];
-    const { page, faults } = await open(browser, "about:blank", { width: 1280, height: 900 }, false);
-    page.on("response", (response) => responses.push(response));
-    await page.goto(`${site.url}learn/${chapter}/`);
-    await enliven(page);
-    const alive = await tablesOf(page);
-    expect(Object.keys(alive)).toEqual(Object.keys(standing));
-    for (const [name, texts] of Object.entries(standing)) {
-      expect(alive[name]?.length, name).toBe(texts.length);
-      for (const [index, text] of texts.entries()) expectAlike(alive[name]?.[index] ?? "", text, name);
-    }
-    expect(await axe(page)).toEqual([]);
-    // A label around two elements names the first only, which axe does not see.
-    const nameless = await page.evaluate(() => [...document.querySelectorAll("attention-lesson")].flatMap((lesson) =>
-      [...(lesson.shadowRoot?.querySelectorAll("input") ?? [])]
-        .filter((input) => !input.labels?.length && !input.ariaLabel).map(({ name }) => `${lesson.getAttribute("name") ?? ""}: ${name}`)));
-    expect(nameless).toEqual([]);
-    expect(faults).toEqual([]);
-    const origins = new Set(responses.map((response) => new URL(response.url()).origin));
-    expect(origins).toEqual(new Set([new URL(site.url).origin]));
-    const own = responses.map((response) => new URL(response.url()).pathname).filter(isOfBook);
-    const bytes = [...new Set(own)].reduce((sum, path) => sum + brotliCompressSync(fileOf(path)).length, 0);
-    expect(bytes, own.join(" ")).toBeLessThanOrEqual(kMostBytes);
-    await page.close();
-  });
-
-  test("fits a phone, in the dark, and paper", async () => {
-    const { page } = await open(browser, `${site.url}learn/${chapter}/`, { ...phone, scheme: "dark" }, false);
-    await enliven(page);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(phone.width);
-    expect(await axe(page)).toEqual([]);
-    await page.emulateMediaType("print");
-    const isShown = (selector: string): Promise<boolean> =>
-      page.$eval(selector, (element) => element.getClientRects().length > 0);
-    expect(await isShown("attention-lesson")).toBe(true);
-    expect(await isShown("header nav")).toBe(false);
-    await page.close();
-  });
+  const responses: HTTPResponse[] = [];
+  const { page, faults } = await open(browser, "about:blank", { width: 1280, height: 900 }, false);
+  page.on("response", (response) => responses.push(response));
+  await page.goto(`${site.url}learn/${chapter}/`);
+  await enliven(page);
+  const alive = await tablesOf(page);
+  expect(Object.keys(alive)).toEqual(Object.keys(standing));
+  for (const [name, texts] of Object.entries(standing)) {
+    expect(alive[name]?.length, name).toBe(texts.length);
+    for (const [index, text] of texts.entries()) expectAlike(alive[name]?.[index] ?? "", text, name);
+  }
+  expect(await axe(page)).toEqual([]);
+  // A label around two elements names the first only, which axe does not see.
+  const nameless = await page.evaluate(() => [...document.querySelectorAll("attention-lesson")].flatMap((lesson) =>
+    [...(lesson.shadowRoot?.querySelectorAll("input") ?? [])]
+      .filter((input) => !input.labels?.length && !input.ariaLabel).map(({ name }) => `${lesson.getAttribute("name") ?? ""}: ${name}`)));
+  expect(nameless).toEqual([]);
+  const origins = new Set(responses.map((response) => new URL(response.url()).origin));
+  expect(origins).toEqual(new Set([new URL(site.url).origin]));
+  const own = responses.map((response) => new URL(response.url()).pathname).filter(isOfBook);
+  const bytes = [...new Set(own)].reduce((sum, path) => sum + brotliCompressSync(fileOf(path)).length, 0);
+  expect(bytes, own.join(" ")).toBeLessThanOrEqual(kMostBytes);
+  await expectOnPhoneAndPaper(page);
+  expect(faults).toEqual([]);
+  await page.close();
 });
+
+/** Makes the page that of a phone in the dark, where it fits and can be read, and prints it without what is only for screens. */
+async function expectOnPhoneAndPaper(page: Page): Promise<void> {
+  await page.setViewport({ width: phone.width, height: phone.height, deviceScaleFactor: 2 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "dark" }, { name: "prefers-reduced-motion", value: "reduce" }]);
+  await enliven(page);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(phone.width);
+  expect(await axe(page)).toEqual([]);
+  await page.emulateMediaType("print");
+  const isShown = (selector: string): Promise<boolean> =>
+    page.$eval(selector, (element) => element.getClientRects().length > 0);
+  expect(await isShown("attention-lesson")).toBe(true);
+  expect(await isShown("header nav")).toBe(false);
+}
 
 test("on a phone, what is wider than its place fades where it goes on, until its end is reached", async () => {
   const { page } = await open(browser, `${site.url}learn/variants/`, { ...phone, touch: true }, false);
