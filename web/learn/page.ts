@@ -32,5 +32,16 @@ document.addEventListener("lesson-drawn", ({ target }) => {
   const link = target.closest("section")?.querySelector<HTMLAnchorElement>("a.explore");
   if (link && target.explore !== undefined) link.hash = target.explore;
 });
+
+/** On a phone the chapters stand in one row, which begins with those around the current one. */
+function showChapter(): void {
+  const current = document.querySelector(".contents [aria-current]");
+  const row = current?.closest("ol");
+  if (!current || !row) return;
+  const middle = ({ left, width }: DOMRect): number => left + width / 2;
+  row.scrollLeft = middle(current.getBoundingClientRect()) - middle(row.getBoundingClientRect());
+}
+
 addEventListener("hashchange", readAddress);
+showChapter();
 readAddress();

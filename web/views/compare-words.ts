@@ -49,7 +49,10 @@ function common(tokens: readonly string[], isFirst: boolean, isLast: boolean): T
   return html`${inWords(tokens.slice(0, begin))} <small>… ${left} more …</small> ${inWords(tokens.slice(begin + left))}`;
 }
 
-function words(label: string, a: readonly string[], b: readonly string[], pairs: readonly Pair[]): TemplateResult | typeof nothing {
+type Shown = TemplateResult | typeof nothing;
+
+/** The words of one axis, or nothing where both sides have the same. */
+function words(label: string, a: readonly string[], b: readonly string[], pairs: readonly Pair[]): Shown {
   const stretches = stretchesOf(a, b, pairs);
   if (stretches.every(({ of }) => of === "both")) return nothing;
   const one = ({ of, tokens }: Stretch, index: number): TemplateResult => {
@@ -61,7 +64,7 @@ function words(label: string, a: readonly string[], b: readonly string[], pairs:
 }
 
 /** What differs between the texts of two sides; those of rows and columns apart where they are others. */
-export function differingWords({ rows, cols, sides: [{ maps: a }, { maps: b }] }: Aligned): TemplateResult | typeof nothing {
+export function differingWords({ rows, cols, sides: [{ maps: a }, { maps: b }] }: Aligned): Shown {
   if (rows === cols || a.tokens === a.keyTokens) return words("", a.tokens, b.tokens, rows);
   return html`${words("queries:", a.tokens, b.tokens, rows)}${words("keys:", a.keyTokens, b.keyTokens, cols)}`;
 }

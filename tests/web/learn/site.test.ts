@@ -167,6 +167,12 @@ test("on a phone, what is wider than its place fades where it goes on, until its
   expect(wider).toContain(true);
   expect(wider).toContain(false);
   expect(await page.$eval(".contents ol", (list) => getComputedStyle(list).maskImage)).toContain("gradient");
+  const [left, right] = await page.$eval(".contents [aria-current]", (current) => {
+    const box = current.getBoundingClientRect();
+    return [box.left, box.right];
+  });
+  expect(left, "the current chapter is seen among all of them").toBeGreaterThan(0);
+  expect(right).toBeLessThanOrEqual(phone.width);
   await page.close();
 });
 

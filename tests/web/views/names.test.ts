@@ -81,9 +81,10 @@ test("heads of tiny have the names that its card measured, in the grid and in th
 });
 
 test("every name of a rule or a card is short below a small map", () => {
-  const names = [...kRules.map(({ name }) => name), ...kBuiltIn.flatMap((model) => cardOf(model).probes.map(({ name }) => name))];
+  const onCards = kBuiltIn.flatMap((model) => cardOf(model).probes);
   const finding = { on: "card", value: 1, threshold: 0.5, count: 8, metric: undefined, formula: "", source: "" } as const;
-  for (const name of names) expect(nameOf([{ ...finding, name }]).short.length, name).toBeLessThanOrEqual("position #".length);
+  for (const { name } of [...kRules, ...onCards])
+    expect(nameOf([{ ...finding, name }]).short.length, name).toBeLessThanOrEqual("position #".length);
 });
 
 test("no name is cut off below a small map", async () => {
@@ -93,7 +94,7 @@ test("no name is cut off below a small map", async () => {
     await page.$eval("#map", (map) => (map as AttentionMap).ready());
     await labelsOf(page);
     const cut = await page.$$eval("#map >>> .badge", (all) => all
-      .filter(({ scrollHeight, clientHeight, scrollWidth, clientWidth }) => scrollHeight > clientHeight || scrollWidth > clientWidth)
+      .filter((badge) => badge.scrollHeight > badge.clientHeight || badge.scrollWidth > badge.clientWidth)
       .map(({ textContent }) => textContent));
     expect(cut, `${width} pixels`).toEqual([]);
   };
