@@ -274,12 +274,16 @@ const countAsked = (page: Page): Promise<void> => page.evaluate(() => {
   }
 });
 
-test("what a view of a head draws is fetched when the pointer comes to its tab", async () => {
+test("what a view of a head draws is fetched once, when the pointer comes to its tab", async () => {
   const page = await openPage();
   await countAsked(page);
   let last = 0;
+  const count = (): Promise<number> => page.evaluate(() => (globalThis as unknown as { asked: number }).asked);
   for (const view of ["numbers", "why", "effect", "strips", "compare"]) {
     await page.evaluate(near, view);
+    const before = await count();
+    await page.evaluate(near, view);
+    expect(await count() - before, `${view}, once more`).toBe(0);
     const asked = await page.evaluate(async (name) => {
       const counts = globalThis as unknown as { asked: number; tab: HTMLElement };
       const root = document.querySelector("#map")?.shadowRoot;
@@ -291,7 +295,7 @@ test("what a view of a head draws is fetched when the pointer comes to its tab",
     expect(asked[0], view).toBeGreaterThan(last);
     expect(asked[1], view).toBe(0);
     await drawn(page);
-    last = await page.evaluate(() => (globalThis as unknown as { asked: number }).asked);
+    last = await count();
   }
 });
 

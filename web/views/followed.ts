@@ -47,10 +47,11 @@ export class Followed<Place, Shown> {
     this.#shown = { maps: maps as RunMaps, numbers };
   }
 
-  /** Fetches the numbers of a place before they are loaded. */
+  /** Fetches the numbers of a place before they are loaded, unless they are there. */
   async prepare(maps: MapSource, place: Place): Promise<void> {
-    const numbers = await this.fetch(maps as RunMaps, place);
-    this.#ahead = { maps, key: JSON.stringify(place), numbers };
+    const key = JSON.stringify(place);
+    if (this.#ahead?.maps === maps && this.#ahead.key === key) return;
+    this.#ahead = { maps, key, numbers: await this.fetch(maps as RunMaps, place) };
   }
 
   /** Shows this place of the same maps as soon as its numbers are there. */
