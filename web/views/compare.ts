@@ -81,6 +81,8 @@ class CompareView implements View {
   #done = 0;
   /** The sides whose heads are ranked, or are about to be. */
   #ranking: Aligned | undefined;
+  /** True once the maps are painted, so that their names may follow. */
+  #isPainted = false;
   /** All that stands below the maps, which are painted first. */
   #below: { readonly divergences: Divergences | undefined } | undefined;
   #looks: Looks | undefined;
@@ -119,8 +121,11 @@ class CompareView implements View {
     this.#failed = typeof opened === "string" ? opened : "";
     if (!isOpen) {
       this.#below = undefined;
+      this.#isPainted = false;
       this.host.drawn(this);
       await afterPaint();
+      this.#isPainted = true;
+      this.host.requestUpdate();
     }
     if (typeof opened === "object") await this.#tellBelow(opened);
     signal.throwIfAborted();
@@ -288,7 +293,7 @@ class CompareView implements View {
           @click=${(event: MouseEvent): void => this.#pin(aligned, cell(event), event.shiftKey)}
           @keydown=${(event: KeyboardEvent): void => this.#onKey(event, aligned, at)}>
           ${map.canvas}<i class="cmp-cell"></i>
-          ${labels(aligned, which === 1 ? 1 : 0, at)}
+          ${this.#isPainted ? labels(aligned, which === 1 ? 1 : 0, at) : nothing}
         </div>
         <div class="cmp-scale">
           <small>${scale.kind === "row" ? "0" : formatOn(scale, scale.min)}</small>${bar.canvas}
