@@ -34,7 +34,7 @@ export const kRules: readonly Rule[] = [
   { name: "broad", metric: "entropyNormalized", threshold: 0.85, on: ["text"] },
 ];
 
-/** What stands below a small map in place of longer names, of rules and of cards. */
+/** These stand below small maps in place of the longer names of rules and cards. */
 const kShortNames: Readonly<Record<string, string>> = {
   "previous token": "previous", "next token": "next", "same token": "same", "special tokens": "special",
   "first token (sink)": "sink", "subject of a verb": "subject", "antecedent of a pronoun": "pronoun",

@@ -63,7 +63,7 @@ function words(label: string, a: readonly string[], b: readonly string[], pairs:
   return html`<p class="cmp-words">${label === "" ? nothing : html`<small>${label}</small> `}${stretches.map((stretch, index) => html`${one(stretch, index)} `)}</p>`;
 }
 
-/** What differs between the texts of two sides; those of rows and columns apart where they are others. */
+/** Shows the differences between the texts of two sides, of rows and columns apart where these are others. */
 export function differingWords({ rows, cols, sides: [{ maps: a }, { maps: b }] }: Aligned): Shown {
   if (rows === cols || a.tokens === a.keyTokens) return words("", a.tokens, b.tokens, rows);
   return html`${words("queries:", a.tokens, b.tokens, rows)}${words("keys:", a.keyTokens, b.keyTokens, cols)}`;
