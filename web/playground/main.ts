@@ -2,7 +2,7 @@
 import "./start.js";
 import { AttentionMap, type AttentionMapEvents } from "../elements/index.js";
 import { fetchText } from "../elements/script.js";
-import { kInitial, kNames, type State } from "../state/state.js";
+import { kInitial, type State } from "../state/state.js";
 import { byId } from "./by-id.js";
 import { offerModels, showModel } from "./models.js";
 import { Shared } from "./share.js";
@@ -32,7 +32,7 @@ function say(words: string): void {
 
 // The state of the page is that of the open head's element.
 
-const stateNow = (): State => Object.fromEntries(kNames.map((name) => [name, map[name]])) as unknown as State;
+const stateNow = (): State => map.state;
 const shared = new Shared(stateNow, say);
 
 function show(state: Partial<State>): void {

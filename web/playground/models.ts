@@ -4,35 +4,28 @@ import { kGiven } from "../state/given.js";
 import type { State } from "../state/state.js";
 import { byId } from "./by-id.js";
 
-const kBuiltIn: readonly (readonly [name: string, words: string])[] = [
-  ["tiny", "tiny: continues English"],
-  ["tiny-bert", "tiny-bert: reads both ways"],
-  ["tiny-translator", "tiny-translator: English to French"],
-  ["tiny-vit", "tiny-vit: names shapes"],
-];
-
 /** The beginning of the addresses of models' pages, before their names. */
 export const kPages = "https://huggingface.co/";
 
 const select = byId("model", HTMLSelectElement);
 const files = byId("files", HTMLInputElement);
 
+/** The option of a model that the reader brought, or of maps without one. It stands after the page's own models. */
+const brought = new Option();
+const kPlaceOfBrought = 4;
+
 let shown = "";
 
 /** Shows which model is in use, or that none is. */
 export function showModel(model: string): void {
-  if (model === shown && select.length > 0) {
-    select.value = model; // the reader may have chosen another, and no model came of it
-    return;
-  }
   shown = model;
-  const known = kBuiltIn.some(([name]) => name === model);
-  const own = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model.replace(kPages, "") || "given maps";
-  const more = known ? [] : [[model, own] as const];
-  const options = [...kBuiltIn, ...more, ["files", "your files …"], ["published", "from Hugging Face …"]] as const;
-  const option = ([value, words]: (typeof options)[number]): HTMLOptionElement =>
-    new Option(words, value, false, value === model);
-  select.replaceChildren(...options.map(option));
+  brought.remove();
+  select.value = model;
+  if (select.selectedIndex >= 0) return;
+  brought.value = model;
+  brought.text = model.startsWith(kGiven) ? `${model.slice(kGiven.length)}: your files` : model.replace(kPages, "") || "given maps";
+  select.add(brought, kPlaceOfBrought);
+  brought.selected = true;
 }
 
 type Open = (changes: Partial<State>) => void;

@@ -52,5 +52,7 @@ function buttonOf(kind: ViewKind): HTMLButtonElement {
 }
 
 export function offerWhole(): void {
-  byId("whole-views", HTMLElement).replaceChildren(...kWhole.map(buttonOf));
+  const choices = byId("whole-views", HTMLElement);
+  Object.assign(choices, { className: "choices", role: "group", ariaLabel: "View of the model" });
+  choices.replaceChildren(...kWhole.map(buttonOf));
 }

@@ -133,14 +133,16 @@ export class Reader {
     return found;
   }
 
+  /** Clicks on something once it is at rest, as readers do: what comes above it may still move it. */
   async click(kind: Kind, name: string, place?: string): Promise<void> {
-    await (await this.find(kind, name, place)).click();
+    await (await this.find(kind, name, place)).asLocator().click();
   }
 
   /** Opens what is folded under a name, unless it is open. */
   async unfold(name: string, place?: string): Promise<void> {
     const summary = await this.find("button", name, place);
-    if (!(await summary.evaluate((found) => (found.parentElement as HTMLDetailsElement).open))) await summary.click();
+    const isOpen = await summary.evaluate((found) => (found.parentElement as HTMLDetailsElement).open);
+    if (!isOpen) await this.click("button", name, place);
   }
 
   /** Chooses an option by its words. */
