@@ -70,6 +70,43 @@ test("the first maps need at most 90 kB of scripts, styles and HTML, compressed 
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(90_000);
 });
 
+/**
+ * How much a page moves under its reader while it opens: Chromium's sum of layout shifts, of which at most 0.1 is good
+ * (https://web.dev/articles/cls).
+ */
+const kOpened = [{ ...phone, touch: true }, { width: 768, height: 1024, touch: true }, { width: 1280, height: 900 }];
+
+test.each(kOpened)("nothing jumps while the page opens, $width px wide", async (view) => {
+  const page = await openPage("", view);
+  // The names come last.
+  await expect.poll(() => texts(page, "#grid >>> .badge")).toContainEqual(expect.stringMatching(/ \p{L}+$/u));
+  const shifts = await page.evaluate(() => new Promise<number>((resolve) => {
+    const valueOf = (entry: PerformanceEntry): number => (entry as PerformanceEntry & { value: number }).value;
+    new PerformanceObserver((list) => resolve(list.getEntries().reduce((sum, entry) => sum + valueOf(entry), 0)))
+      .observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => resolve(0), 500); // there are none
+  }));
+  expect(shifts).toBeLessThan(0.03);
+});
+
+test("a map stays where it is while its rows are pointed at, though the words above it change", async () => {
+  const page = await openPage("#query=&key=", { width: 1280, height: 1000 });
+  const cells = await seen(page, "#map >>> .cells");
+  const box = await cells.boundingBox();
+  if (!box) throw new Error("there is no map");
+  const size = 10;
+  const findings = new Set<string>();
+  for (let row = 0; row < size; ++row) {
+    await page.mouse.move(box.x + (0.5 * box.width) / size, box.y + ((row + 0.5) * box.height) / size);
+    await expect.poll(async () => {
+      const [finding = ""] = await texts(page, "#sentence >>> .sentence-finding");
+      findings.add(finding);
+      return findings.size;
+    }).toBe(row + 1);
+    expect(await cells.boundingBox()).toEqual(box);
+  }
+});
+
 /** The RGBA pixels of every canvas that a selector finds. */
 function pixelsOf(page: Page, selector: string): Promise<{ width: number; height: number; data: number[] }[]> {
   return page.$$eval(`>>> ${selector}`, (found) =>

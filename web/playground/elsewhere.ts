@@ -119,6 +119,7 @@ adopt(css`
   }
 
   #elsewhere-list attention-map::part(finding) {
+    min-height: 0;
     font-size: 14px;
     line-height: 20px;
   }

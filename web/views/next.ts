@@ -100,9 +100,13 @@ async function fetchNext({ run }: RunMaps, row: number): Promise<Shown> {
 }
 
 const own = css`
+  /* It keeps one line, as the finding beside it keeps two. */
   .next-title {
     margin: 0 0 8px;
-    font: 600 16px/24px system-ui, sans-serif;
+    overflow: hidden;
+    font: 600 14px/24px system-ui, sans-serif;
+    text-overflow: ellipsis;
+    white-space: nowrap;
   }
   .next-none {
     margin: 0;

@@ -442,9 +442,9 @@ const styles = css`
     outline-offset: 2px;
   }
   .sentence-picture {
-    display: inline-block;
+    display: inline-grid;
+    align-items: center;
     border-radius: 4px;
-    line-height: 28px;
     cursor: pointer;
   }
   .sentence-picture:has(:focus-visible) {
@@ -454,11 +454,16 @@ const styles = css`
     color: var(--faint);
     font-size: 14px;
   }
+  /* It keeps two lines, so that a figure below does not move under the pointer that changes its words. */
   .sentence-finding {
+    min-height: 56px;
     margin: 4px 0 0;
     font-size: 18px;
     line-height: 28px;
     overflow-wrap: anywhere;
+  }
+  .compact .sentence-finding {
+    min-height: 0;
   }
   .sentence-finding b {
     color: var(--accent);
