@@ -70,10 +70,7 @@ test("the first maps need at most 90 kB of scripts, styles and HTML, compressed 
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(90_000);
 });
 
-/**
- * How much a page moves under its reader while it opens: Chromium's sum of layout shifts, of which at most 0.1 is good
- * (https://web.dev/articles/cls).
- */
+/** Chromium sums up how far a page moves under its reader. At most 0.1 is good (https://web.dev/articles/cls). */
 const kOpened = [{ ...phone, touch: true }, { width: 768, height: 1024, touch: true }, { width: 1280, height: 900 }];
 
 test.each(kOpened)("nothing jumps while the page opens, $width px wide", async (view) => {
