@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The tokens that two runs have in common. */
+/** The tokens that two runs have in common, and those that stand in each other's place. */
 import type { Run } from "../maps/run.js";
 import type { MapSource } from "../maps/source.js";
 
@@ -15,6 +15,11 @@ export type Pair = readonly [a: number, b: number];
 export interface Pairs {
   readonly rows: readonly Pair[];
   readonly cols: readonly Pair[];
+}
+
+/** Pairs of equal tokens, and these together with the tokens that stand in each other's place. */
+export interface Alignment extends Pairs {
+  readonly equal: Pairs;
 }
 
 export const itself = (count: number): Pair[] =>
@@ -49,10 +54,31 @@ export interface Read {
   readonly sourcePairs?: readonly Pair[] | undefined;
 }
 
+/**
+ * Pairs the tokens between equal ones, too, where both texts have as many there: one has been replaced by the other.
+ * `ends` are the lengths of both texts.
+ */
+function withReplaced(equal: readonly Pair[], ends: Pair): Pair[] {
+  const pairs: Pair[] = [];
+  let [nextA, nextB] = [0, 0];
+  for (const pair of [...equal, ends]) {
+    const [atA, atB] = pair;
+    if (atA - nextA === atB - nextB) while (nextA < atA) pairs.push([nextA++, nextB++]);
+    pairs.push(pair);
+    [nextA, nextB] = [atA + 1, atB + 1];
+  }
+  return pairs.slice(0, -1).slice(0, kMostPairs);
+}
+
 /** Aligns the maps of two runs: by the engine's pairs, or by letters where it has none. */
-export function alignMaps(a: MapSource, b: MapSource, shown: Run["shown"], read: Read | undefined): Pairs {
+export function alignMaps(a: MapSource, b: MapSource, shown: Run["shown"], read: Read | undefined): Alignment {
   const target = read?.pairs.slice(0, kMostPairs);
   const source = read?.sourcePairs?.slice(0, kMostPairs);
   const rows = (shown === "encoder" ? source : target) ?? alignLetters(a.tokens, b.tokens);
-  return { rows, cols: shown === "cross" ? (source ?? alignLetters(a.keyTokens, b.keyTokens)) : rows };
+  const cols = shown === "cross" ? (source ?? alignLetters(a.keyTokens, b.keyTokens)) : rows;
+  const equal = { rows, cols };
+  // Other tokenizers cut words into other numbers of pieces, so that equal numbers of them say nothing.
+  if (!read) return { ...equal, equal };
+  const all = withReplaced(rows, [a.tokens.length, b.tokens.length]);
+  return { rows: all, cols: shown === "cross" ? withReplaced(cols, [a.keyTokens.length, b.keyTokens.length]) : all, equal };
 }

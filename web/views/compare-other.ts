@@ -5,7 +5,7 @@ import type { Run } from "../maps/run.js";
 import type { MapSource } from "../maps/source.js";
 import { type Head, headsOf, headName } from "../state/lists.js";
 import type { State } from "../state/state.js";
-import { alignMaps, itself, type Pairs } from "./compare-align.js";
+import { alignMaps, type Alignment, itself, type Pair, type Pairs } from "./compare-align.js";
 
 export type Kind = "text" | "head" | "model" | "unchanged";
 type Difference = Awaited<ReturnType<Run["engine"]["difference"]>>;
@@ -25,13 +25,21 @@ export interface Divergences {
   readonly nats: Float32Array;
 }
 
+/** The key that a row looks at most, of all that its side has, and its weight there. */
+export interface Top {
+  readonly key: number;
+  readonly weight: number;
+}
+
 /** Two maps of aligned tokens, and B less A, [row pairs, column pairs] each. */
-export interface Aligned extends Pairs {
+export interface Aligned extends Alignment {
   readonly kind: Kind;
   readonly sides: readonly [a: Side, b: Side];
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
+  /** What the rows of each side look at most. */
+  readonly tops: readonly [a: readonly Top[], b: readonly Top[]];
   /** They come after the maps, and are undefined where they cannot be said. */
   readonly divergences: Promise<Divergences | undefined>;
   /** A sentence about the alignment, where it is not that of equal tokens. */
@@ -75,10 +83,15 @@ const kSwaps: Readonly<Record<string, string>> = {
   was: "is", is: "was", red: "blue",
 };
 
-/** A text that differs in one word. */
+/** A text in which one word is another, or two words are in each other's place. */
 function otherText(text: string): string {
-  const found = text.split(/\b/).find((word) => Object.hasOwn(kSwaps, word));
-  if (found) return text.replace(new RegExp(`\\b${found}\\b`), kSwaps[found] ?? found);
+  const words = text.split(/\b/);
+  const found = words.find((word) => Object.hasOwn(kSwaps, word));
+  const partner = kSwaps[found ?? ""];
+  if (found && partner) {
+    const [to, from] = [words.indexOf(found), words.indexOf(partner)];
+    return words.map((word, index) => (index === to ? partner : index === from ? found : word)).join("");
+  }
   const word = /\p{L}+(?=\P{L}*$)/u.exec(text)?.[0];
   const at = text.lastIndexOf(word ?? "");
   return word ? `${text.slice(0, at)}cat${text.slice(at + word.length)}` : "The cat";
@@ -97,13 +110,18 @@ function otherModel(info: Run["info"], model: string): string {
   return alike.find((name) => name !== model) ?? "";
 }
 
-/** The weights of a side at the aligned tokens. */
-export async function mapOf(
-  { maps, layer, head }: Omit<Side, "words">, { rows, cols }: Pairs, side: 0 | 1,
+const endOf = (pairs: readonly Pair[], side: 0 | 1): number => (pairs.at(-1)?.[side] ?? -1) + 1;
+
+/** The weights of a side's rows, as far as these are aligned, at its first `width` keys. */
+async function rowsOf(
+  { maps, layer, head }: Omit<Side, "words">, rows: readonly Pair[], side: 0 | 1, width: number,
 ): Promise<Float32Array> {
-  const end = (pairs: Pairs["rows"]): number => (pairs.at(-1)?.[side] ?? -1) + 1;
-  const [height, width] = [end(rows), end(cols)];
-  const { values } = await maps.part(layer, head, { rows: [0, height], cols: [0, width] }, [height, width]);
+  const height = endOf(rows, side);
+  return (await maps.part(layer, head, { rows: [0, height], cols: [0, width] }, [height, width])).values;
+}
+
+/** The weights at the aligned tokens, out of rows of `width` keys. */
+function atPairs(values: Float32Array, width: number, { rows, cols }: Pairs, side: 0 | 1): Float32Array {
   const places = cols.map((pair) => pair[side]);
   const aligned = new Float32Array(rows.length * places.length);
   rows.forEach((pair, row) => {
@@ -113,10 +131,30 @@ export async function mapOf(
   return aligned;
 }
 
-/** The maps of two sides and their difference. */
-async function differing(sides: Aligned["sides"], pairs: Pairs): Promise<Pick<Aligned, "a" | "b" | "change">> {
-  const [a, b] = await Promise.all([mapOf(sides[0], pairs, 0), mapOf(sides[1], pairs, 1)]);
-  return { a, b, change: b.map((value, cell) => value - (a[cell] ?? 0)) };
+/** The weights of a side at the aligned tokens. */
+export async function mapOf(side: Omit<Side, "words">, pairs: Pairs, which: 0 | 1): Promise<Float32Array> {
+  const width = endOf(pairs.cols, which);
+  return atPairs(await rowsOf(side, pairs.rows, which, width), width, pairs, which);
+}
+
+/** What the aligned rows look at most, out of rows of `width` keys. */
+function topsOf(values: Float32Array, width: number, rows: readonly Pair[], side: 0 | 1): Top[] {
+  return rows.map((pair) => {
+    const row = values.subarray(pair[side] * width, (pair[side] + 1) * width);
+    const weight = row.reduce((most, value) => Math.max(most, value), 0);
+    return { key: row.indexOf(weight), weight };
+  });
+}
+
+/** The maps of two sides, their difference, and what their rows look at most. */
+async function differing(sides: Aligned["sides"], pairs: Pairs): Promise<Pick<Aligned, "a" | "b" | "change" | "tops">> {
+  const of = async (side: 0 | 1): Promise<[Float32Array, Top[]]> => {
+    const width = sides[side].maps.keyTokens.length;
+    const values = await rowsOf(sides[side], pairs.rows, side, width);
+    return [atPairs(values, width, pairs, side), topsOf(values, width, pairs.rows, side)];
+  };
+  const [[a, topsA], [b, topsB]] = await Promise.all([of(0), of(1)]);
+  return { a, b, change: b.map((value, cell) => value - (a[cell] ?? 0)), tops: [topsA, topsB] };
 }
 
 /** The head of the other side: the named one, or the open one. */
@@ -174,7 +212,7 @@ async function withHead(maps: MapSource, { layer, head }: Readonly<State>, other
   const sides = sidesOf("head", maps, { layer, head }, maps, other);
   const found = await differing(sides, pairs);
   return {
-    kind: "head", sides, ...pairs, ...found, divergences: Promise.resolve(undefined), note: "", hasPartners: false, release: () => undefined,
+    kind: "head", sides, ...pairs, equal: pairs, ...found, divergences: Promise.resolve(undefined), note: "", hasPartners: false, release: () => undefined,
   };
 }
 

@@ -27,6 +27,19 @@ export const compareStyles = css`
   .cmp-words ins {
     border-bottom-style: solid;
   }
+  .cmp-plot .in-a,
+  .cmp-plot .in-b {
+    text-decoration: underline dashed var(--accent);
+  }
+  .cmp-plot .in-b {
+    text-decoration-style: solid;
+  }
+  .cmp-tops {
+    min-height: 48px; /* two lines, so that the maps stay where they are while their rows are pointed at */
+    margin: 0;
+    font-size: 16px;
+    line-height: 24px;
+  }
   .cmp-maps {
     display: grid;
     grid-template-columns: repeat(auto-fit, minmax(min(280px, 100%), 1fr));

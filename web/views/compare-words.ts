@@ -2,7 +2,8 @@
 /** The texts of two sides as one: what both have once, and between it what only one of them has. */
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
-import { tokenLabel } from "../maps/tokens.js";
+import { percent } from "../heads/finding.js";
+import { tokenLabel, tokenName } from "../maps/tokens.js";
 import { kMostPairs, type Pair } from "./compare-align.js";
 import type { Aligned } from "./compare-other.js";
 
@@ -64,7 +65,25 @@ function words(label: string, a: readonly string[], b: readonly string[], pairs:
 }
 
 /** Shows the differences between the texts of two sides, of rows and columns apart where these are others. */
-export function differingWords({ rows, cols, sides: [{ maps: a }, { maps: b }] }: Aligned): Shown {
+export function differingWords({ equal: { rows, cols }, sides: [{ maps: a }, { maps: b }] }: Aligned): Shown {
   if (rows === cols || a.tokens === a.keyTokens) return words("", a.tokens, b.tokens, rows);
   return html`${words("queries:", a.tokens, b.tokens, rows)}${words("keys:", a.keyTokens, b.keyTokens, cols)}`;
+}
+
+/** The name of an aligned token, and of the one that has replaced it in B. */
+export function pairName([a, b]: Pair, tokensA: readonly string[], tokensB: readonly string[]): string {
+  const [inA, inB] = [tokenName(tokensA[a] ?? ""), tokenName(tokensB[b] ?? "")];
+  return inA === inB ? inA : `${inA} (B: ${inB})`;
+}
+
+/** What a row looks at most in A, and in B. */
+export function topsInWords({ rows, sides, tops }: Aligned, row: number): string {
+  const pair = rows[row] ?? [0, 0];
+  const query = (side: 0 | 1): string => tokenName(sides[side].maps.tokens[pair[side]] ?? "");
+  const most = (side: 0 | 1): string => {
+    const { key, weight } = tops[side][row] ?? { key: 0, weight: 0 };
+    return weight > 0 ? `at ${tokenName(sides[side].maps.keyTokens[key] ?? "")} (${percent(weight)})` : "at nothing";
+  };
+  const again = query(0) === query(1) ? "" : `${query(1)} `;
+  return `In A, ${query(0)} looks most ${most(0)}; in B, ${again}${most(1)}.`;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The open head beside another text, head or model, and their difference over the tokens that both have. */
+/**
+ * The open head beside another text, head or model, and their difference over the tokens that both have or that stand in
+ * each other's place.
+ */
 import { html, nothing } from "lit";
 import type { TemplateResult } from "lit";
 import { barLook, kBar, type Look, lookOf, paint } from "../maps/canvas.js";
@@ -7,7 +10,7 @@ import { formatValue } from "../maps/format.js";
 import { type CellMask, givenMask } from "../maps/mask.js";
 import { formatOn, type Scale, scaleInWords, scaleOf } from "../maps/scale.js";
 import { isReleased, type MapSource, nextTurn, type Picture } from "../maps/source.js";
-import { tokenLabel, tokenName, tokenWidth } from "../maps/tokens.js";
+import { tokenLabel, tokenWidth } from "../maps/tokens.js";
 import type { Run } from "../maps/run.js";
 import { isEqual, toggled } from "../state/lists.js";
 import { placeOf } from "../state/pins.js";
@@ -16,10 +19,11 @@ import type { Pair } from "./compare-align.js";
 import { CompareChoice } from "./compare-choice.js";
 import { type Aligned, type Divergences, kindOf, kNothing, mapOf, openOther } from "./compare-other.js";
 import { compareStyles } from "./compare-styles.js";
-import { differingWords } from "./compare-words.js";
+import { differingWords, pairName, topsInWords } from "./compare-words.js";
 import type { Cell, Host, View, ViewCode } from "./view.js";
 
 const kTop = 8;
+const kFirst: Pair = [0, 0];
 /** The scale of differences ends here at least, so that what is hardly there is not seen as if it were large. */
 const kLeast = 0.01;
 /** So many names fit on a side of the smallest map that has any. */
@@ -209,6 +213,7 @@ class CompareView implements View {
     return html`
       ${differingWords(aligned)}
       ${note === "" ? nothing : html`<p class="cmp-note">${note}</p>`}
+      <p class="cmp-tops">${topsInWords(aligned, at.row)}</p>
       <div class="cmp-maps">
         ${plot("A", sideA.words, 0)} ${plot("B", sideB.words, 1)}
         ${plot("B − A", "orange is less, blue is more", 2)}
@@ -331,11 +336,12 @@ class CompareView implements View {
     event.stopPropagation();
   }
 
-  #readout({ rows, cols, a, b, change, sides: [{ maps }] }: Aligned, { row, col }: Cell): string {
+  #readout({ rows, cols, a, b, change, sides: [{ maps }, { maps: other }] }: Aligned, { row, col }: Cell): string {
     const cell = row * cols.length + col;
     const [inA, inB, less] = [a, b, change].map((of) => formatValue(of[cell] ?? NaN));
-    const [query, key] = [maps.tokens[rows[row]?.[0] ?? 0], maps.keyTokens[cols[col]?.[0] ?? 0]];
-    return `${tokenName(query ?? "")} → ${tokenName(key ?? "")}: A ${inA}, B ${inB}, B − A ${less}`;
+    const query = pairName(rows[row] ?? kFirst, maps.tokens, other.tokens);
+    const key = pairName(cols[col] ?? kFirst, maps.keyTokens, other.keyTokens);
+    return `${query} → ${key}: A ${inA}, B ${inB}, B − A ${less}`;
   }
 
   #divergence(
@@ -365,12 +371,12 @@ class CompareView implements View {
       ${this.#ranked.length > 0 ? html`<ol class="cmp-heads">${this.#ranked.map(one)}</ol>` : html`<progress aria-label="Comparing heads" .value=${this.#done}></progress>`}</section>`;
   }
 
-  #table({ rows, cols, a, b, change, sides: [{ maps }] }: Aligned, row: number): TemplateResult {
-    const line = ([token]: Pair, col: number): TemplateResult => {
+  #table({ rows, cols, a, b, change, sides: [{ maps }, { maps: other }] }: Aligned, row: number): TemplateResult {
+    const line = (pair: Pair, col: number): TemplateResult => {
       const cell = row * cols.length + col;
-      return html`<tr><th scope="row">${tokenName(maps.keyTokens[token] ?? "")}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
+      return html`<tr><th scope="row">${pairName(pair, maps.keyTokens, other.keyTokens)}</th>${[a, b, change].map((of) => html`<td>${formatValue(of[cell] ?? NaN)}</td>`)}</tr>`;
     };
-    return html`<div class="unseen"><table class="cmp-table"><caption>${tokenName(maps.tokens[rows[row]?.[0] ?? 0] ?? "")} looks at</caption>
+    return html`<div class="unseen"><table class="cmp-table"><caption>${pairName(rows[row] ?? kFirst, maps.tokens, other.tokens)} looks at</caption>
       <thead><tr><th scope="col">Key</th><th scope="col">A</th><th scope="col">B</th><th scope="col">Difference</th></tr></thead>
       <tbody>${cols.map(line)}</tbody></table></div>`;
   }
@@ -424,14 +430,17 @@ function longestNames({ sides }: Aligned): { row: number; col: number } {
 }
 
 /** The names of a side's rows and columns: of large maps every second, third, …, and those of the cell that is looked at. */
-function labels({ rows, cols, sides }: Aligned, side: 0 | 1, at: Cell): TemplateResult {
+function labels({ rows, cols, equal, sides }: Aligned, side: 0 | 1, at: Cell): TemplateResult {
   const { tokens, keyTokens } = sides[side].maps;
+  const own = side === 1 ? "in-b" : "in-a";
   const axis = (name: "row" | "col", pairs: readonly Pair[], of: readonly string[]): TemplateResult => {
+    const isOwn = (index: number): boolean => !equal[`${name}s`].includes(pairs[index] ?? kFirst);
     const every = Math.ceil(pairs.length / kMostLabels);
     const others = Array.from({ length: Math.ceil(pairs.length / every) }, (_, step) => step * every)
       .filter((index) => Math.abs(index - at[name]) >= every);
     const label = (index: number): TemplateResult =>
-      html`<span class=${index === at[name] ? "chosen" : ""} .style=${`--at: ${index}`}>${tokenLabel(of[pairs[index]?.[side] ?? 0] ?? "")}</span>`;
+      html`<span class="${index === at[name] ? "chosen" : ""} ${isOwn(index) ? own : ""}"
+        .style=${`--at: ${index}`}>${tokenLabel(of[pairs[index]?.[side] ?? 0] ?? "")}</span>`;
     return html`<div class=${`cmp-${name}s`} aria-hidden="true">${[...others, at[name]].sort((a, b) => a - b).map(label)}</div>`;
   };
   return html`${axis("row", rows, tokens)}${axis("col", cols, keyTokens)}`;

@@ -206,9 +206,10 @@ export function readReasons(reader: Reader): void {
     const difference = reader.engine.difference(model.attend(kSentence), model.attend(kOther));
     const { data, shape: [, width = 0] } = difference.map(3, 4);
     const row = difference.pairs.findIndex(([a]) => a === 6);
-    await reader.until(cells, (found) => found.length === 3 * width && Array.from({ length: width }, (_, col) =>
-      Math.abs((found[3 * col + 2] ?? NaN) - (data[row * width + col] ?? NaN)) < 1e-3).every(Boolean), "two texts");
+    await reader.until(cells, (found) => found.length === 30 && difference.pairs.every(([at], col) =>
+      Math.abs((found[3 * at + 2] ?? NaN) - (data[row * width + col] ?? NaN)) < 1e-3), "two texts");
     difference.dispose();
+    await reader.reads("#map >>> .cmp-tops", "in B, at");
     expect((await reader.texts("#map >>> .cmp-figure figcaption")).slice(0, 3)).toEqual(["A this text, 3.4", "B the other text, 3.4", "B − A orange is less, blue is more"]);
     await reader.click("check", "Another head", "#map");
     await reader.fill("Another head", "1.2", "#map");
