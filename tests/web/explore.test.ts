@@ -332,8 +332,10 @@ test("typing adds no steps to go back through, and what was chosen before it is 
   expect(await stateOf(page, "text")).toBe("The queen saw the king and she laughed.");
 });
 
-test("nothing spills on a phone, in any view", async () => {
+test("on a phone the menus share one line, and nothing spills in any view", async () => {
   const page = await openPage("", phone);
+  const tops = await page.$$eval(".menus select, .menus summary, .menus > button", (all) => all.map((one) => one.getBoundingClientRect().top));
+  expect(tops).toEqual(Array.from({ length: 4 }, () => tops[0]));
   await page.$eval("#map", (map) => map.scrollIntoView());
   await seen(page, "#map >>> .tabs");
   for (const name of await texts(page, "#map >>> .tabs button")) {

@@ -266,7 +266,9 @@ test("the tokens take the colours of the row that is pointed at", async () => {
 test("keys go through all of it: grid, one head, its cells, the next head, and back", async () => {
   const page = await openPage("#layer=0&head=0&query=&key=");
   const size = model.attend(kSentence).tokens.length;
+  await seen(page, ".to-whole");
   await page.focus("#next >>> .next-more");
+  await page.keyboard.press("Tab"); // to the link that leads to the whole model
   await page.keyboard.press("Tab");
   expect(await focused(page)).toMatch(/^Layer 0, head 0/);
   await page.keyboard.press("ArrowRight");
@@ -378,7 +380,7 @@ test("of a text that is too long the beginning is read, and that is said", async
   expect(await texts(page, "#sentence >>> .shortened")).toEqual([
     `Only the first ${maxPositions} of ${all.tokenCount} tokens: the model has no positions for more.`,
   ]);
-  expect(await texts(page, "#grid >>> .status")).toEqual([expect.stringMatching(/^each head: .*; max of \d+×\d+$/)]);
+  expect(await texts(page, "#grid >>> .status")).toEqual([expect.stringMatching(/^Scale of each head: .*; max of \d+×\d+$/)]);
   all.dispose();
 });
 

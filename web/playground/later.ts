@@ -3,12 +3,51 @@
 import "../maps/changes.js";
 import "../maps/characters.js";
 import "../state/written-address.js";
+import { css } from "lit";
 import type { AttentionMap } from "../elements/index.js";
 import { sharedEngine } from "../maps/engine.js";
 import type { State } from "../state/state.js";
 import { kViews } from "../views/computed.js";
+import { adopt } from "./adopt.js";
 import { byId } from "./by-id.js";
 import { offerWhole } from "./whole.js";
+
+/** The menus as they are when they have been opened. */
+adopt(css`
+  .menu ul {
+    position: absolute;
+    z-index: 2;
+    right: 0;
+    width: max-content;
+    max-width: calc(100vw - 32px);
+    margin: 4px 0 0;
+    padding: 4px;
+    border: 1px solid var(--line);
+    border-radius: 4px;
+    background: var(--field);
+    list-style: none;
+  }
+
+  .menu li button {
+    width: 100%;
+    min-height: 36px;
+    padding: 4px 12px;
+    border-radius: 2px;
+    font-size: 14px;
+    text-align: start;
+  }
+
+  .menu li button:hover {
+    background: color-mix(in oklab, var(--ink) 8%, transparent);
+  }
+
+  @media (pointer: coarse) {
+    .menu li button {
+      min-height: 44px;
+      line-height: 36px;
+    }
+  }
+`);
 
 addEventListener("keydown", (event) => {
   const isTyped = event.composedPath().some((target) => target instanceof HTMLElement && target.matches("input, textarea, select"));

@@ -19,6 +19,29 @@ adopt(css`
     border-color: var(--accent);
     font-weight: 600;
   }
+
+  /* It stands on the line of the heading. */
+  .all {
+    position: relative;
+  }
+
+  .to-whole {
+    position: absolute;
+    inset: -10px 0 auto auto;
+    min-height: 44px;
+    padding: 0;
+    color: var(--accent);
+    font-size: 14px;
+  }
+
+  /* Room to scroll to, before the view has drawn. */
+  #whole:not(:empty) {
+    min-height: 100vh;
+  }
+
+  main:has(#whole-model[hidden]) .to-whole {
+    display: none;
+  }
 `);
 
 /** The views that the page offers, in the order of their buttons. */
@@ -55,4 +78,13 @@ export function offerWhole(): void {
   const choices = byId("whole-views", HTMLElement);
   Object.assign(choices, { className: "choices", role: "group", ariaLabel: "View of the model" });
   choices.replaceChildren(...kWhole.map(buttonOf));
+  const onclick = (): void => {
+    const open = choices.querySelector<HTMLElement>("[aria-pressed=true]") ?? choices.querySelector("button");
+    open?.click();
+    open?.focus({ preventScroll: true });
+    byId("whole-model", HTMLElement).scrollIntoView();
+  };
+  byId("all-label", HTMLElement).after(Object.assign(document.createElement("button"), {
+    className: "to-whole", textContent: "The whole model ↓", onclick,
+  }));
 }

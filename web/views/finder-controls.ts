@@ -5,6 +5,7 @@ import type { TemplateResult } from "lit";
 import type { MetricInfo } from "headlens";
 import { type AnyMetric, kMostTexts, linesOf } from "../heads/ranking.js";
 import type { Run } from "../maps/run.js";
+import { metricWords } from "./finder-table.js";
 
 /** The field for more texts, of which `count` are read. */
 export function finderTexts(
@@ -36,7 +37,7 @@ export function finderPicker(
   const option = ({ name, formula, source }: MetricInfo): TemplateResult => html`
     <label>
       <input type="checkbox" .checked=${chosen.includes(name)} @change=${choose(name)} />
-      <span><b>${name}</b> <code>${formula}</code> <small>${source}</small></span>
+      <span><b>${metricWords(name)}</b> <code>${name} = ${formula}</code> <small>${source}</small></span>
     </label>
   `;
   return html`

@@ -7,7 +7,7 @@ import type { AnyMetric, Ranked } from "../heads/ranking.js";
 import {
   type Axis, axisOf, type Dot, dotOf, dotsOf, dotTowards, kBottom, kEdge, kHeight, kLeft, kWidth, nearest,
 } from "./finder-dots.js";
-import { headWord, valueText } from "./finder-table.js";
+import { headWord, metricWords, valueText } from "./finder-table.js";
 
 const kRadius = 4;
 /** A drag of fewer pixels is a click. */
@@ -55,7 +55,7 @@ export function finderPlot(plot: Plot): TemplateResult {
   const dots = dotsOf(plot.heads, across, up);
   const [open, hovered] = [dotOf(dots, plot.open), dotOf(dots, plot.hovered)];
   const stop = dotOf(dots, plot.stop) ?? open ?? dots[0];
-  const label = `${plot.y} against ${plot.x} of ${dots.length} heads, which the table has as numbers`;
+  const label = `${metricWords(plot.y)} against ${metricWords(plot.x)} of ${dots.length} heads, which the table has as numbers`;
   const absent = plot.heads.length - dots.length;
   const words = absent > 0 ? `${absent} heads have no value here.` : "Drag a rectangle, or press the space bar at a dot, to mark heads.";
   return html`
@@ -104,10 +104,10 @@ function axes(across: Axis, up: Axis): SVGTemplateResult {
     <path class="finder-axis" d="M${kLeft} 0V${bottom}H${kWidth}"></path>
     <text x=${kLeft + kEdge} y=${bottom + 14}>${valueText(across.min)}</text>
     <text x=${right} y=${bottom + 14} text-anchor="end">${valueText(across.max)}</text>
-    <text class="finder-axis-name" x=${(kLeft + kWidth) / 2} y=${bottom + 30} text-anchor="middle">${across.metric}</text>
+    <text class="finder-axis-name" x=${(kLeft + kWidth) / 2} y=${bottom + 30} text-anchor="middle">${metricWords(across.metric)}</text>
     <text x=${kLeft - 4} y=${bottom - kEdge + 4} text-anchor="end">${valueText(up.min)}</text>
     <text x=${kLeft - 4} y=${kEdge + 4} text-anchor="end">${valueText(up.max)}</text>
-    <text class="finder-axis-name" x=${-bottom / 2} y="12" text-anchor="middle" transform="rotate(-90)">${up.metric}</text>
+    <text class="finder-axis-name" x=${-bottom / 2} y="12" text-anchor="middle" transform="rotate(-90)">${metricWords(up.metric)}</text>
   `;
 }
 

@@ -18,6 +18,9 @@ export interface Sorting {
 const kMostRows = 300;
 export const kPageRows = 100;
 
+/** The name of a metric as words: “entropyNormalized” is “entropy normalized”. */
+export const metricWords = (metric: AnyMetric): string => metric.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 export const headWord = ({ layer, head }: Pick<Ranked, "layer" | "head">): string => `${layer}.${head}`;
 
 /** A value with three decimals; what is not defined has a dash. */
@@ -99,7 +102,7 @@ export function finderTable(table: Table): TemplateResult {
         <thead><tr>
           ${column(table, "head", "head", "The place of the head: its layer and its number")}
           ${column(table, "name", "name", "What the head does, where a threshold is reached")}
-          ${metrics.map((metric) => column(table, metric, metric, ofMetric(metric)))}
+          ${metrics.map((metric) => column(table, metric, metricWords(metric), ofMetric(metric)))}
         </tr></thead>
         <tbody @pointerleave=${(): void => table.hover(undefined)}>${shown.map((head) => line(table, head, most))}</tbody>
       </table>
@@ -112,7 +115,7 @@ function column({ sorting, sort }: Table, by: Sorting["by"], name: string, title
   const isSorted = sorting.by === by;
   const direction = !isSorted ? nothing : sorting.isDescending ? "descending" : "ascending";
   const sign = !isSorted ? "" : sorting.isDescending ? "▼" : "▲";
-  return html`<th scope="col" aria-sort=${direction}><button title=${title} @click=${(): void => sort(by)}>${name} <span aria-hidden="true">${sign}</span></button></th>`;
+  return html`<th scope="col" aria-sort=${direction}><button title=${title} @click=${(): void => sort(by)}>${name}&nbsp;<span aria-hidden="true">${sign}</span></button></th>`;
 }
 
 function line(table: Table, head: Ranked, most: ReadonlyMap<AnyMetric, number>): TemplateResult {
@@ -191,7 +194,6 @@ export const tableStyles = css`
     color: var(--faint);
     font: inherit;
     text-align: inherit;
-    white-space: nowrap;
   }
   .finder-table th[aria-sort] button {
     color: var(--ink);

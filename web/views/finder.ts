@@ -13,7 +13,8 @@ import { isShown, Measuring, messageOf } from "./finder-measuring.js";
 import { type Other, othersOf, othersStyles, readOthers } from "./finder-others.js";
 import { type Box, finderPlot, plotStyles } from "./finder-scatter.js";
 import {
-  finderTable, headWord, kPageRows, isTelling, nameIn, pageCount, sorted, type Sorting, tableStyles, valueText,
+  finderTable, headWord, kPageRows, isTelling, metricWords, nameIn, pageCount, sorted, type Sorting, tableStyles,
+  valueText,
 } from "./finder-table.js";
 import type { Host, View, ViewCode } from "./view.js";
 
@@ -211,7 +212,7 @@ class FinderView implements View {
         this.host.requestUpdate();
       };
       const option = (metric: AnyMetric): TemplateResult =>
-        html`<option value=${metric} .selected=${metric === chosen}>${metric}</option>`;
+        html`<option value=${metric} .selected=${metric === chosen}>${metricWords(metric)}</option>`;
       return html`<label>${axis === "x" ? "Across" : "Up"} <select @change=${choose}>${metrics.map(option)}</select></label>`;
     };
     const heads = [[...marked].join(), [...silenced].join(), open, this.#stop, this.#hovered];
@@ -220,7 +221,7 @@ class FinderView implements View {
       heads: this.#measuring.heads, x, y, marked, silenced, open,
       stop: this.#stop, hovered: this.#hovered, brush: this.#brush,
       describe: (head) => {
-        const values = [x, y].map((metric) => `${metric} ${valueText(valueOf(head, metric))}`);
+        const values = [x, y].map((metric) => `${metricWords(metric)} ${valueText(valueOf(head, metric))}`);
         return [headWord(head), nameIn(this.host.names, head), ...values].filter((part) => part !== "");
       },
       hover: this.#hover,

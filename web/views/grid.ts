@@ -147,8 +147,8 @@ class GridView implements View {
     const first = overviews.flat().find((overview) => overview !== undefined);
     if (!first) return html`<p class="status"></p>`;
     const scale = scaleOf(this.host.scaleChoice, first, maps.keyTokens.length, () => maps.fixedMost);
-    const words = scale.kind === "head" ? "each head: 0 – its usual largest weight" : scaleInWords(scale);
-    return html`<p class="status" part="scale">${words}${pooledInWords(first)}</p>`;
+    const words = scale.kind === "head" ? " of each head: 0 – its usual largest weight" : `: ${scaleInWords(scale)}`;
+    return html`<p class="status" part="scale">Scale${words}${pooledInWords(first)}</p>`;
   }
 
   #row(

@@ -20,9 +20,13 @@ export function readWhole(reader: Reader): void {
   }
 
   test("finds heads by what they measure, sorts them both ways, and opens the first", async () => {
-    await openFinder();
+    await reader.open();
+    await reader.click("button", "The whole model", ".all");
+    await reader.reads("#whole attention-map >>> .finder-status", /32 heads on 1 text/);
+    await reader.until(() => reader.page.$eval("#whole-label", (title) => title.getBoundingClientRect().top),
+      (top) => top >= 0 && top < 100, "the whole model at the top of the window");
     const ranked = await (await reader.model("tiny")).rankHeads([kSentence], { metrics: ["previous", "sink"] });
-    const columns = (await reader.texts("#whole attention-map >>> .finder-table thead th")).map((name) => name.split(" ")[0]);
+    const columns = (await reader.texts("#whole attention-map >>> .finder-table thead th")).map((name) => name.split(/\s/)[0]);
     const at = columns.indexOf("sink") - 1;
     const values = async (): Promise<number[]> => (await lines()).map((line) => numbersIn(line[at + 1] ?? "")[0] ?? NaN);
     await reader.click("button", "sink", "#whole");
@@ -45,7 +49,7 @@ export function readWhole(reader: Reader): void {
     await reader.fill("More texts", more, "#whole");
     await reader.reads("#whole attention-map >>> .finder-status", "32 heads on 2 texts");
     const ranked = await (await reader.model("tiny")).rankHeads([kSentence, more], { metrics: ["previous"] });
-    const columns = (await reader.texts("#whole attention-map >>> .finder-table thead th")).map((name) => name.split(" ")[0]);
+    const columns = (await reader.texts("#whole attention-map >>> .finder-table thead th")).map((name) => name.split(/\s/)[0]);
     const at = columns.indexOf("previous");
     await reader.until(lines, (found) => ranked.every(({ layer, head, scores }) => {
       const line = found.find(([word]) => word === `${layer}.${head}`);

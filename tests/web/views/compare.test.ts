@@ -30,7 +30,8 @@ test("two texts are aligned, and what differs is what the engine says", async ()
   // "king" stands in the place of "queen", so that the two are a pair.
   const { tokens } = views.tiny.attend(kSentence);
   const aligned = tokens.map((token) => token.trim());
-  expectRow(found, ...[kSentence, kOther].map((text) => views.tiny.attend(text).map(3, 4, { rows: [6, 7] }).data) as [Float32Array, Float32Array]);
+  const weights = (text: string): Float32Array => views.tiny.attend(text).map(3, 4, { rows: [6, 7] }).data;
+  expectRow(found, weights(kSentence), weights(kOther));
   expect((await texts(page, "#map >>> .cmp-table th"))[6]).toMatch(/queen.*B: .*king/);
   expect(await texts(page, "#map >>> .cmp-tops")).toEqual([expect.stringMatching(/^In A, .+and.+ looks most at .+queen.+ \(99\.5 %\); in B, at .+king.+ \(99\.1 %\)\.$/)]);
   for (const axis of ["rows", "cols"])

@@ -176,7 +176,7 @@ test("the plot's dots are one tab stop with names; keys go to the nearest, mark,
   const first = await focused();
   const ranked = await views.tiny.rankHeads([kSentence], { metrics: kUsual, specialTokens: [0] });
   const { scores } = ranked.find(({ layer, head }) => layer === 3 && head === 4) ?? {};
-  expect(first.label).toMatch(/^head 3\.4, .+, previous -?\d\.\d+, entropyNormalized \d\.\d+, open$/);
+  expect(first.label).toMatch(/^head 3\.4, .+, previous -?\d\.\d+, entropy normalized \d\.\d+, open$/);
   expect(first.label).toContain(`previous ${(scores?.previous.mean ?? NaN).toFixed(3)}`);
   await page.keyboard.press("ArrowRight");
   const right = await focused();
