@@ -155,7 +155,8 @@ describe("in Chromium", () => {
   const idle = (page: Page): Promise<void> => holds(page, () => document.documentElement.dataset.state === "idle");
 
   async function measure(page: Page, ...names: string[]): Promise<void> {
-    await page.click(button("None"));
+    // The first click chooses all where only some were chosen.
+    while (await page.$("tbody input:checked")) await page.click("input[name='all']");
     for (const name of names) await page.click(`input[name="${name}"]`);
     await page.click(button("Measure"));
   }
@@ -166,7 +167,7 @@ describe("in Chromium", () => {
     await measure(page, "tutorial/maps", "tutorial/no_maps", "map4k/strip", "decode", "decode/bf16", "tiny");
     await idle(page);
     expect(await texts(page, "[role=status]")).toEqual(["Done: 6 measured."]);
-    const rows = await page.$$eval("tbody tr", (found) =>
+    const rows = await page.$$eval("tr.measured", (found) =>
       found.map((row) => [...row.children].map((cell) => (cell.textContent ?? "").trim())),
     );
     const names = ["tutorial/maps", "tutorial/no_maps", "decode", "decode/bf16", "map4k/strip", "tiny"];
@@ -188,6 +189,7 @@ describe("in Chromium", () => {
     const hash = await page.evaluate(() => location.hash);
     expect(fromHash(hash)?.rows.map(({ name }) => name)).toEqual(names);
     const again = await openBench(hash);
+    expect(await again.$$("tbody tr"), "what was not measured is left out").toHaveLength(names.length);
     expect(await texts(again, "caption")).toEqual(["A result from this address"]);
     const medians = await again.$$eval("tbody td:nth-of-type(1)", (cells) => cells.map((cell) => cell.textContent));
     expect(medians).toEqual(rows.map(([, median]) => median));
@@ -203,7 +205,7 @@ describe("in Chromium", () => {
     await measure(page, "tutorial/no_maps");
     await idle(page);
     expect(await texts(page, "[role=status]")).toEqual(["Done: 1 measured."]);
-    expect(await page.$$("tbody tr")).toHaveLength(1);
+    expect(await page.$$("tr.measured")).toHaveLength(1);
   });
 
   test("the JSON can be copied and downloaded", async () => {
@@ -229,7 +231,7 @@ describe("in Chromium", () => {
     expect(await page.$$("main b, main img")).toEqual([]);
     const other = await openBench("#result=e30");
     expect(await texts(other, "[role=status]")).toEqual(["The address holds no result that this page can read."]);
-    expect(await other.$$("table")).toEqual([]);
+    expect(await other.$$("tr.measured")).toEqual([]);
   });
 
   test("the playground leads there, with and without the slash", async () => {
@@ -257,12 +259,15 @@ describe("in Chromium", () => {
     await page.focus("input[name='tutorial/maps']");
     await page.keyboard.press("Space");
     expect(await page.$eval("input[name='tutorial/maps']", (box) => (box).checked)).toBe(false);
-    await page.focus(button("None"));
-    await page.keyboard.press("Enter");
+    await page.focus("input[name='all']");
+    await page.keyboard.press("Space");
+    expect(await page.$$("tbody input:checked"), "all but the longest").toHaveLength(kWorkloads.filter(({ isLong }) => !isLong).length);
+    await page.keyboard.press("Space");
+    expect(await page.$$("tbody input:checked")).toHaveLength(0);
     await page.focus("input[name='tutorial/maps']");
     await page.keyboard.press("Space");
     await page.keyboard.press("Enter"); // as in any form
-    await holds(page, () => document.querySelectorAll("tbody tr").length === 1);
+    await holds(page, () => document.querySelectorAll("tr.measured").length === 1);
     await idle(page);
   });
 });

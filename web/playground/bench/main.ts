@@ -35,92 +35,95 @@ function update(): void {
 }
 
 function view(): TemplateResult {
+  const hasRows = result !== undefined && result.rows.length > 0;
   return html`
     <form @submit=${start}>
-      <fieldset ?disabled=${run !== undefined}>
-        <legend>What to measure</legend>
-        <div class="choices">${kWorkloads.map(choice)}</div>
-      </fieldset>
       <div class="buttons">
-        <button class="main" ?disabled=${run !== undefined || chosen.size === 0}>Measure</button>
-        <button type="button" ?disabled=${run === undefined} @click=${cancel}>Stop</button>
-        <button type="button" ?disabled=${run !== undefined} @click=${(): void => choose(true)}>All but the longest</button>
-        <button type="button" ?disabled=${run !== undefined} @click=${(): void => choose(false)}>None</button>
+        ${run
+          ? html`<button type="button" class="main" @click=${cancel}>Stop</button>`
+          : html`<button class="main" ?disabled=${chosen.size === 0}>Measure</button>`}
+        ${result && hasRows && !run ? shares(result) : nothing}
       </div>
+      <p class="quiet" role="status">${status === "" ? `${chosen.size} of ${kWorkloads.length} rows are chosen.` : status}</p>
+      <progress aria-label="Measuring" class=${run ? "" : "idle"} max=${run?.names.length ?? 1} .value=${run ? run.done + run.part : 0}></progress>
+      ${table()}
     </form>
-    ${run ? bar(run) : nothing}
-    <p class="quiet" role="status">${status}</p>
-    ${result && result.rows.length + failed.size > 0 ? shown(result) : nothing}
+    ${result && hasRows ? html`<div class="about quiet">${aboutOf(result).map((text) => html`<p>${text}</p>`)}</div>` : nothing}
   `;
 }
 
-const bar = ({ names, done, part }: Run): TemplateResult =>
-  html`<progress aria-label="Measuring" max=${names.length} .value=${done + part}></progress>`;
+const shares = (what: Result): TemplateResult => html`
+  <button type="button" @click=${(): void => share(what)}>Copy a link to it</button>
+  <button type="button" @click=${(): void => copy(toText(what), "The text")}>Copy as text</button>
+  <button type="button" @click=${(): void => copy(toJson(what), "The JSON")}>Copy as JSON</button>
+  <button type="button" @click=${(): void => download(what)}>Download JSON</button>
+`;
+
+function table(): TemplateResult {
+  const measured = new Map(result?.rows.map((row) => [row.name, row]));
+  const rows = isOpened ? kWorkloads.filter(({ name }) => measured.has(name)) : kWorkloads;
+  return html`
+    <table>
+      <caption class=${isOpened ? "" : "unseen"}>${isOpened ? "A result from this address" : "This browser"}</caption>
+      <thead>
+        <tr>
+          <th scope="col">${isOpened ? "row" : everyRow()}</th><th scope="col">median ms</th><th scope="col" class="less">min ms</th>
+          <th scope="col" class="less">middle half ms</th><th scope="col">speed</th><th scope="col">of the limit</th>
+        </tr>
+      </thead>
+      <tbody>${rows.map((workload) => line(workload, measured.get(workload.name)))}</tbody>
+    </table>
+  `;
+}
+
+/** A box that chooses all rows but the longest, or none. */
+function everyRow(): TemplateResult {
+  const usual = kWorkloads.filter(({ isLong }) => !isLong);
+  const count = usual.filter(({ name }) => chosen.has(name)).length;
+  const choose = ({ target }: Event): void => {
+    chosen.clear();
+    if ((target as HTMLInputElement).checked) for (const { name } of usual) chosen.add(name);
+    update();
+  };
+  return html`<label><input type="checkbox" name="all" .checked=${count === usual.length} .indeterminate=${count > 0 && count < usual.length}
+    ?disabled=${run !== undefined} @change=${choose} /> all but the longest</label>`;
+}
+
+function line(workload: Workload, row: RowResult | undefined): TemplateResult {
+  const { name } = workload;
+  const isNow = run?.names[run.done] === name;
+  const message = failed.get(name);
+  const values = row ? numbers(row, result?.limit ?? NaN)
+    : message !== undefined ? html`<td class="failed" colspan="5">${message}</td>`
+    : html`<td class="quiet">${isNow ? "…" : ""}</td><td class="less"></td><td class="less"></td><td></td><td></td>`;
+  return html`<tr class=${row ? "measured" : ""} aria-current=${isNow ? "true" : nothing}><th scope="row">${choice(workload)}</th>${values}</tr>`;
+}
 
 function choice({ name, about, isLong }: Workload): TemplateResult {
+  const words = html`<span>${name} <small>${about}${isLong ? ": takes a minute or more" : ""}</small></span>`;
+  if (isOpened) return words;
   const onChange = ({ target }: Event): void => {
     if ((target as HTMLInputElement).checked) chosen.add(name);
     else chosen.delete(name);
     update();
   };
-  const long = isLong ? " Takes a minute or more." : "";
-  return html`<label>
-    <input type="checkbox" name=${name} .checked=${chosen.has(name)} @change=${onChange} />
-    <span>${name} <span class="quiet">${about}.${long}</span></span>
-  </label>`;
-}
-
-function choose(usual: boolean): void {
-  for (const { name, isLong } of kWorkloads) {
-    if (usual && !isLong) chosen.add(name);
-    else chosen.delete(name);
-  }
-  update();
-}
-
-function shown(what: Result): TemplateResult {
-  return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Results">
-      <table>
-        <caption>${isOpened ? "A result from this address" : "This browser"}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Workload</th><th scope="col">median ms</th><th scope="col" class="less">min ms</th>
-            <th scope="col" class="less">middle half ms</th><th scope="col">speed</th><th scope="col">of the limit</th>
-          </tr>
-        </thead>
-        <tbody>${what.rows.map((row) => line(row, what.limit))}${[...failed].map(failure)}</tbody>
-      </table>
-    </div>
-    <div class="about quiet">${aboutOf(what).map((text) => html`<p>${text}</p>`)}</div>
-    <div class="buttons" role="group" aria-label="Share" ?hidden=${what.rows.length === 0}>
-      <button @click=${(): void => copy(toText(what), "The text")}>Copy as text</button>
-      <button @click=${(): void => copy(toJson(what), "The JSON")}>Copy as JSON</button>
-      <button @click=${(): void => download(what)}>Download JSON</button>
-      <button @click=${(): void => share(what)}>Copy a link to it</button>
-    </div>
-  `;
+  return html`<label><input type="checkbox" name=${name} .checked=${chosen.has(name)} ?disabled=${run !== undefined} @change=${onChange} /> ${words}</label>`;
 }
 
 const milliseconds = (seconds: number): string => digits(1000 * seconds);
 
-function line(row: RowResult, limit: number): TemplateResult {
+function numbers(row: RowResult, limit: number): TemplateResult {
   const { gflops, gigabytes, share } = speedOf(row, limit);
   const percent = Math.round(100 * share);
   const meter = html`${percent} %<meter aria-label="Of the limit" max="100" .value=${percent}></meter>`;
-  const about = kWorkloads.find(({ name }) => name === row.name)?.about ?? "";
-  return html`<tr>
-    <th scope="row">${row.name} <small>${about}</small></th>
+  return html`
     <td>${milliseconds(row.median)}</td>
     <td class="less">${milliseconds(row.min)}</td>
     <td class="less">${milliseconds(row.lower)} … ${milliseconds(row.upper)}</td>
-    <td>${gigabytes === undefined ? `${digits(gflops)} GFLOP/s` : `${digits(gigabytes)} GB/s`}</td>
+    <td class="speed">${gigabytes === undefined ? `${digits(gflops)} GFLOP/s` : `${digits(gigabytes)} GB/s`}</td>
     <td class="share">${gigabytes === undefined ? meter : "–"}</td>
-  </tr>`;
+  `;
 }
-
-const failure = ([name, message]: [string, string]): TemplateResult =>
-  html`<tr><th scope="row">${name}</th><td class="failed" colspan="5">${message}</td></tr>`;
 
 function say(text: string): void {
   status = text;

@@ -49,13 +49,16 @@ interface Named {
 
 export type Workload = Named & (Layer | Core | MapOfHead | WholeModel);
 
+const inWords = (count: number): string => count.toLocaleString("en");
+
 type LayerSizes = Pick<Layer, "tokens" | "width" | "heads"> & Partial<Pick<Layer, "batch" | "causal">>;
 
 function layer(name: string, { batch = 1, tokens, width, heads, causal = false }: LayerSizes): Workload[] {
-  const about = `B${batch} T${tokens} D${width} H${heads}${causal ? ", causal" : ""}`;
+  const texts = batch === 1 ? "" : `${batch} texts of `;
+  const about = `${texts}${inWords(tokens)} tokens, ${inWords(heads)} heads, width ${width}${causal ? ", causal" : ""}`;
   return [true, false].map((maps) => ({
     name: `${name}/${maps ? "maps" : "no_maps"}`,
-    about: `${about}, ${maps ? "all maps" : "no maps"}`,
+    about: `${about}, ${maps ? "with all maps" : "without maps"}`,
     kind: "layer", batch, tokens, width, heads, causal, maps,
   }));
 }
@@ -65,10 +68,10 @@ type CoreSizes =
 
 function core(name: string, sizes: CoreSizes): Workload {
   const { heads, kvHeads = heads, keys, queries = keys, headDim, causal = false, keysAndValues = "f32" } = sizes;
-  const groups = kvHeads === heads ? "" : ` on ${kvHeads}`;
-  const length = queries === keys ? ` T${keys}` : `, ${queries} query on ${keys} keys,`;
+  const length = queries === keys ? `${inWords(keys)} tokens` : `1 query on ${inWords(keys)} keys`;
+  const groups = kvHeads === heads ? "" : ` on ${kvHeads} of keys and values`;
   const kept = keysAndValues === "bf16" ? ", kept in BF16" : "";
-  const about = `H${heads}${groups}${length} d${headDim}${causal ? ", causal" : ""}${kept}`;
+  const about = `${length}, ${heads} heads${groups} of width ${headDim}${causal ? ", causal" : ""}${kept}`;
   return { name, about, kind: "core", heads, kvHeads, queries, keys, headDim, causal, keysAndValues };
 }
 
@@ -86,9 +89,9 @@ export const kWorkloads: readonly Workload[] = [
   core("decode/bf16", { heads: 12, queries: 1, keys: 4096, headDim: 64, keysAndValues: "bf16" }),
   core("decode/gqa", { heads: 32, kvHeads: 8, queries: 1, keys: 4096, headDim: 128 }),
   core("gqa", { heads: 32, kvHeads: 8, keys: 512, headDim: 128, causal: true }),
-  { name: "map4k/pooled", about: "one head's T4096 map as 512 × 512 cells", kind: "map", tokens: 4096, width: 64, pool: 512 },
-  { name: "map4k/strip", about: "64 rows of one head's T4096 map", kind: "map", tokens: 4096, width: 64, rows: 64 },
-  { name: "tiny", about: "the built-in model on 64 tokens, all maps", kind: "model", tokens: 64 },
+  { name: "map4k/pooled", about: "one head's map of 4,096 tokens, as 512 × 512 cells", kind: "map", tokens: 4096, width: 64, pool: 512 },
+  { name: "map4k/strip", about: "64 rows of one head's map of 4,096 tokens", kind: "map", tokens: 4096, width: 64, rows: 64 },
+  { name: "tiny", about: "the built-in model on 64 tokens, with all maps", kind: "model", tokens: 64 },
 ];
 
 /**
