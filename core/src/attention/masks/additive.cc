@@ -8,7 +8,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kAdditiveFields[] = {
     field::FloatCells<&Mask::additive>("attn_mask", "Added to the scores; −∞ hides a key."),
 };
 
@@ -17,7 +17,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 }  // namespace
 
 extern const MaskRule kAdditiveMask = {
-    .fields = kFields,
+    .fields = kAdditiveFields,
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.additive); },
     .validate =

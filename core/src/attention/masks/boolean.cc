@@ -8,7 +8,7 @@ namespace {
 
 constexpr Choice kMeanings[] = {{"keep", true}, {"ignore", false}};
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kBooleanFields[] = {
     field::BooleanCells<&Mask::boolean>(
         "attn_mask",
         "Floats are added to the scores; the meaning of booleans depends on `mask_true`. The shape is [T,S], "
@@ -22,7 +22,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kBooleanMask = {
-    .fields = kFields,
+    .fields = kBooleanFields,
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.boolean); },
     .validate = [](const AttentionProblem& p) { ExpectCellSizes(p, p.mask.boolean); },

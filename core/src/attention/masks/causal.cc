@@ -8,7 +8,7 @@ namespace {
 constexpr Choice kAlignments[] = {{"top_left", CausalAlignment::kTopLeft},
                                   {"bottom_right", CausalAlignment::kBottomRight}};
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kCausalFields[] = {
     field::Flag<&Mask::causal>("is_causal", "No query looks at a later position."),
     field::OneOf<&Mask::causal_alignment>(
         "causal_alignment", kAlignments,
@@ -19,7 +19,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kCausal = {
-    .fields = kFields,
+    .fields = kCausalFields,
     .group = MaskGroup::kOrder,
     .any_input = true,
     .present = [](const Mask& mask) { return mask.causal; },

@@ -5,7 +5,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kDilationFields[] = {
     field::Count<&Mask::dilation>(
         "dilation", 1, "A query looks only at positions whose distance from its own is a multiple of this number."),
 };
@@ -13,7 +13,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kDilation = {
-    .fields = kFields,
+    .fields = kDilationFields,
     .group = MaskGroup::kLocality,
     .present = [](const Mask& mask) { return mask.dilation != 1; },
     .validate =

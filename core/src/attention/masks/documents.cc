@@ -6,7 +6,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kDocumentsFields[] = {
     field::Integers<&Mask::key_documents>("key_documents", "B,S",
                                           "The document of each key. A query looks only at keys of its own document."),
     field::Integers<&Mask::query_documents>(
@@ -17,7 +17,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kDocuments = {
-    .fields = kFields,
+    .fields = kDocumentsFields,
     .present = [](const Mask& mask) { return mask.key_documents || mask.query_documents; },
     .complete =
         [](Mask& mask, Index queries, Index keys) {

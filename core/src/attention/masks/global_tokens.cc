@@ -7,7 +7,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kGlobalTokensFields[] = {
     field::Booleans<&Mask::global_tokens>("global_tokens", "B,S",
                                           "True marks a token that every query sees and whose own query sees every "
                                           "key, in spite of windows, dilation and "
@@ -17,7 +17,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kGlobalTokens = {
-    .fields = kFields,
+    .fields = kGlobalTokensFields,
     .group = MaskGroup::kLocality,
     .exempts = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.global_tokens); },

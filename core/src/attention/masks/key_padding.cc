@@ -6,14 +6,14 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kKeyPaddingFields[] = {
     field::Booleans<&Mask::key_padding>("key_padding_mask", "B,S", "True means that the key is ignored."),
 };
 
 }  // namespace
 
 extern const MaskRule kKeyPadding = {
-    .fields = kFields,
+    .fields = kKeyPaddingFields,
     .any_input = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.key_padding); },
     .validate =

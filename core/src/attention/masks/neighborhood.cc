@@ -10,7 +10,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kNeighborhoodFields[] = {
     field::Count<&Mask::neighborhood_rows>("neighborhood_rows", 0,
                                            "The number of rows of the grid that a patch may look up and down "
                                            "(Ramachandran et al. 2019). When absent, there "
@@ -117,7 +117,7 @@ void Mark(const AttentionProblem& p, const RowIndex& at, RowMarks& marks) {
 }  // namespace
 
 extern const MaskRule kNeighborhood = {
-    .fields = kFields,
+    .fields = kNeighborhoodFields,
     .group = MaskGroup::kLocality,
     .present =
         [](const Mask& mask) {

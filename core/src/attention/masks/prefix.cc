@@ -6,7 +6,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kPrefixFields[] = {
     field::Lengths<&Mask::prefix_lens>("prefix_lens", "B", "",
                                        "The number of first keys that every query sees in spite of `is_causal` (prefix "
                                        "language models). Needs `is_causal`."),
@@ -15,7 +15,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kPrefix = {
-    .fields = kFields,
+    .fields = kPrefixFields,
     .group = MaskGroup::kOrder,
     .exempts = true,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.prefix_lens); },

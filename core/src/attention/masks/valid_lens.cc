@@ -6,7 +6,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kValidLensFields[] = {
     field::Lengths<&Mask::valid_lens>("valid_lens", "B,T", "B",
                                       "The number of valid keys, for all queries of a batch or for each query. Inputs "
                                       "without a batch have [1] or [1,T]."),
@@ -15,7 +15,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kValidLens = {
-    .fields = kFields,
+    .fields = kValidLensFields,
     .present = [](const Mask& mask) { return static_cast<bool>(mask.valid_lens); },
     .validate =
         [](const AttentionProblem& p) {

@@ -7,7 +7,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Mask> kFields[] = {
+constexpr Field<Mask> kWindowFields[] = {
     field::Count<&Mask::window_left>(
         "window_left", 0, "The number of positions that a query may look back. When absent, there is no limit."),
     field::Count<&Mask::window_right>(
@@ -17,7 +17,7 @@ constexpr Field<Mask> kFields[] = {
 }  // namespace
 
 extern const MaskRule kWindow = {
-    .fields = kFields,
+    .fields = kWindowFields,
     .group = MaskGroup::kLocality,
     .present = [](const Mask& mask) { return mask.window_left >= 0 || mask.window_right >= 0; },
     .range =

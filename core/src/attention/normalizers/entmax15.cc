@@ -12,7 +12,7 @@ namespace {
 
 /// Algorithm 2 of Peters et al.: for each prefix of the sorted halves of the scores, τ follows from the prefix's mean
 /// and its sum of squared deviations. The support is the longest prefix whose last element is not below its τ.
-std::optional<double> Reference(std::span<double> scores, const NormalizerRow& row) {
+std::optional<double> ReferenceEntmax15(std::span<double> scores, const NormalizerRow& row) {
   for (double& x : scores) x = (x - row.max) / 2.0;
   std::vector<double> sorted(scores.begin(), scores.end());
   SortDescending(sorted);
@@ -36,7 +36,7 @@ extern const NormalizerRule kEntmax15 = {
     .name = "entmax15",
     .kind = NormalizerKind::kEntmax15,
     .doc = "α-entmax with α = 1.5 (Peters et al. 2019).",
-    .reference = Reference,
+    .reference = ReferenceEntmax15,
 };
 
 }  // namespace headlens

@@ -10,7 +10,7 @@ namespace headlens {
 namespace {
 
 /// A key whose score is −∞ counts as masked: it is what masks make of a score. A NaN stays in its own cell.
-std::optional<double> Reference(std::span<double> scores, const NormalizerRow&) {
+std::optional<double> ReferenceRelu(std::span<double> scores, const NormalizerRow&) {
   const auto masked = std::count(scores.begin(), scores.end(), -std::numeric_limits<double>::infinity());
   const double seen = static_cast<double>(scores.size()) - static_cast<double>(masked);
   for (double& x : scores) x = x < 0.0 ? 0.0 : x / seen;
@@ -26,7 +26,7 @@ extern const NormalizerRule kRelu = {
         "max(x, 0) / n, where n is the number of keys that the row may see, so that rows need not sum to 1 (Wortsman "
         "et al. 2023).",
     .by_cell = true,
-    .reference = Reference,
+    .reference = ReferenceRelu,
 };
 
 }  // namespace headlens

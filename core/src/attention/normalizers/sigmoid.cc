@@ -8,7 +8,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Normalizer> kFields[] = {
+constexpr Field<Normalizer> kSigmoidFields[] = {
     field::Number<&Normalizer::sigmoid_bias>("sigmoid_bias", "A bias that is added before the sigmoid."),
 };
 
@@ -18,7 +18,7 @@ extern const NormalizerRule kSigmoid = {
     .name = "sigmoid",
     .kind = NormalizerKind::kSigmoid,
     .doc = "1 / (1 + exp(−x − bias)) for each score on its own, so rows need not sum to 1 (Ramapuram et al. 2024).",
-    .fields = kFields,
+    .fields = kSigmoidFields,
     .by_cell = true,
     .validate =
         [](const Normalizer& normalizer) {

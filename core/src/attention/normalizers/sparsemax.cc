@@ -11,7 +11,7 @@ namespace {
 
 /// Algorithm 1 of Martins & Astudillo: the support is the longest prefix of the sorted scores with 1 + j · x_j > Σ_{i ≤
 /// j} x_i.
-std::optional<double> Reference(std::span<double> scores, const NormalizerRow& row) {
+std::optional<double> ReferenceSparsemax(std::span<double> scores, const NormalizerRow& row) {
   for (double& x : scores) x -= row.max;
   std::vector<double> sorted(scores.begin(), scores.end());
   SortDescending(sorted);
@@ -32,7 +32,7 @@ extern const NormalizerRule kSparsemax = {
     .name = "sparsemax",
     .kind = NormalizerKind::kSparsemax,
     .doc = "the nearest point of the probability simplex (Martins & Astudillo 2016).",
-    .reference = Reference,
+    .reference = ReferenceSparsemax,
 };
 
 }  // namespace headlens

@@ -10,7 +10,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<Normalizer> kFields[] = {
+constexpr Field<Normalizer> kTopKFields[] = {
     field::Count<&Normalizer::top_k>("top_k", 1, "The number of scores in a row that keep a weight."),
 };
 
@@ -30,7 +30,7 @@ extern const NormalizerRule kTopK = {
     .name = "top_k",
     .kind = NormalizerKind::kTopK,
     .doc = "softmax over the `top_k` largest scores and those that equal the last of them (Zhao et al. 2019).",
-    .fields = kFields,
+    .fields = kTopKFields,
     .takes_sinks = true,
     .validate =
         [](const Normalizer& normalizer) {

@@ -23,7 +23,7 @@ std::vector<float> AlibiSlopes(Index heads) {
 
 namespace {
 
-constexpr Field<PositionBias> kFields[] = {
+constexpr Field<PositionBias> kAlibiFields[] = {
     field::Made<&PositionBias::alibi_slopes>(
         FieldType::kFlag, "alibi", "alibi_slopes",
         [](double value, Index heads) { return value != 0.0 ? AlibiSlopes(heads) : std::vector<float>(); },
@@ -34,7 +34,7 @@ constexpr Field<PositionBias> kFields[] = {
 }  // namespace
 
 extern const BiasRule kAlibi = {
-    .fields = kFields,
+    .fields = kAlibiFields,
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.alibi_slopes); },
     .validate =
         [](const PositionBias& bias, Index heads) {

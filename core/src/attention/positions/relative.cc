@@ -9,7 +9,7 @@
 namespace headlens {
 namespace {
 
-constexpr Field<PositionBias> kFields[] = {
+constexpr Field<PositionBias> kRelativeFields[] = {
     field::Finite(field::Floats<&PositionBias::relative>(
         "relative_bias", "H,2R+1", "1,2R+1",
         "A bias for each distance: entry R + query position − key position is added, the distance clipped to ±R.")),
@@ -18,7 +18,7 @@ constexpr Field<PositionBias> kFields[] = {
 }  // namespace
 
 extern const BiasRule kRelativeBias = {
-    .fields = kFields,
+    .fields = kRelativeFields,
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.relative); },
     .validate =
         [](const PositionBias& bias, Index heads) {

@@ -27,7 +27,7 @@ Index T5Bucket(Index distance, Index buckets, bool bidirectional, Index max_dist
 
 namespace {
 
-constexpr Field<PositionBias> kFields[] = {
+constexpr Field<PositionBias> kT5Fields[] = {
     field::Finite(field::Floats<&PositionBias::t5>("t5_bias", "buckets,H", "",
                                                    "T5's relative_attention_bias.weight; see `engine.t5_bucket`.")),
     field::Needs("t5_bias", field::Flag<&PositionBias::t5_bidirectional>(
@@ -39,7 +39,7 @@ constexpr Field<PositionBias> kFields[] = {
 }  // namespace
 
 extern const BiasRule kT5Bias = {
-    .fields = kFields,
+    .fields = kT5Fields,
     .present = [](const PositionBias& bias) { return static_cast<bool>(bias.t5); },
     .validate =
         [](const PositionBias& bias, Index heads) {

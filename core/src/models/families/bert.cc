@@ -6,7 +6,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const JsonField& config) {
+Architecture ParseBertConfig(const JsonField& config) {
   config["position_embedding_type"].Require("absolute");
   config["is_decoder"].Require(false);
   config["add_cross_attention"].Require(false);
@@ -26,7 +26,7 @@ Architecture Parse(const JsonField& config) {
 
 Architecture ParseRoberta(const JsonField& config) {
   config["hidden_act"].Require("gelu");  // the masked language model's head has no other
-  Architecture a = Parse(config);
+  Architecture a = ParseBertConfig(config);
   const JsonField padding = config["pad_token_id"], positions = config["max_position_embeddings"];
   a.padding_id = padding.is_null() ? 1 : padding.Whole(0, a.info.vocab_size - 1);
   a.info.max_positions -= a.padding_id + 1;
@@ -34,7 +34,7 @@ Architecture ParseRoberta(const JsonField& config) {
   return a;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadBertLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   const auto linear = [&](const char* name, Index out, Index in) {
     return LinearParameter(backend, state, name, out, in, true);
@@ -60,7 +60,7 @@ Parameters LoadBase(const Architecture& a, const StateDict& base, const Backend&
       Parameter(embeddings, "position_embeddings.weight", {info.max_positions + a.padding_id + 1, info.hidden_size});
   p.segments = LinearParameter(backend, embeddings, "token_type_embeddings", info.segments, info.hidden_size, false);
   p.embedding_norm = LoadNorm(embeddings, "LayerNorm", info.hidden_size, true);
-  p.layers = LoadLayers(a, base, "encoder.layer.", backend, LoadLayer);
+  p.layers = LoadLayers(a, base, "encoder.layer.", backend, LoadBertLayer);
   return p;
 }
 
@@ -83,7 +83,7 @@ Parameters LoadRoberta(const Architecture& a, const StateDict& state, const Back
 
 }  // namespace
 
-extern const Family kBert = {"bert", {"bert"}, Parse, LoadBert};
+extern const Family kBert = {"bert", {"bert"}, ParseBertConfig, LoadBert};
 extern const Family kRoberta = {"roberta", {"roberta", "xlm-roberta"}, ParseRoberta, LoadRoberta};
 
 }  // namespace headlens::models

@@ -29,7 +29,7 @@ Architecture ParseDinov2Registers(const JsonField& config) {
   return ParseWithRegisters(config, Size(config, "num_register_tokens", 4), ImagePositionsKind::kSmooth);
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadDinov2Layer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   const auto linear = [&](const char* name, Index out, Index in, bool bias) {
     return LinearParameter(backend, state, name, out, in, bias);
@@ -60,7 +60,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
 }
 
 /// The classifier reads CLS and the mean of the patches, one after the other.
-Head LoadClassifier(const Architecture& a, const StateDict& state, const Backend& backend) {
+Head LoadDinov2Classifier(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size;
   const Tensor bias = Parameter(state, "classifier.bias", {a.labels}),
                weight = Parameter(state, "classifier.weight", {a.labels, 2 * width});
@@ -74,17 +74,18 @@ Head LoadClassifier(const Architecture& a, const StateDict& state, const Backend
   return head;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadDinov2Model(const Architecture& a, const StateDict& state, const Backend& backend) {
   const char* probe = "embeddings.cls_token";
   const StateDict base = UnderPrefix(UnderPrefix(state, "dinov2.", probe), "dinov2_with_registers.", probe);
-  Parameters p = LoadVitBase(a, base, {"register_tokens", false}, backend, LoadLayer);
-  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, backend);
+  Parameters p = LoadVitBase(a, base, {"register_tokens", false}, backend, LoadDinov2Layer);
+  if (state.Has("classifier.weight")) p.head = LoadDinov2Classifier(a, state, backend);
   return p;
 }
 
 }  // namespace
 
-extern const Family kDinov2 = {"dinov2", {"dinov2"}, ParseDinov2, Load};
-extern const Family kDinov2Registers = {"dinov2_registers", {"dinov2_with_registers"}, ParseDinov2Registers, Load};
+extern const Family kDinov2 = {"dinov2", {"dinov2"}, ParseDinov2, LoadDinov2Model};
+extern const Family kDinov2Registers = {
+    "dinov2_registers", {"dinov2_with_registers"}, ParseDinov2Registers, LoadDinov2Model};
 
 }  // namespace headlens::models

@@ -16,7 +16,7 @@ float Cap(const JsonField& config, const char* key, double fallback) {
 }
 
 /// Reads what both have, with a full layer after each `period` − 1 layers with a window.
-Architecture Parse(const JsonField& config, double cap, double logit_cap, std::int64_t period) {
+Architecture ParseGemmaConfig(const JsonField& config, double cap, double logit_cap, std::int64_t period) {
   for (const char* key : {"hidden_activation", "hidden_act"}) config[key].Require("gelu_pytorch_tanh");
   config["use_bidirectional_attention"].Require(false);
   Size(config, "head_dim");  // Gemma has no other default than 256
@@ -38,7 +38,7 @@ Architecture Parse(const JsonField& config, double cap, double logit_cap, std::i
 
 Architecture ParseGemma2(const JsonField& config) {
   RequireWholeRotation(config);
-  Architecture a = Parse(config, 50.0, 30.0, 2);
+  Architecture a = ParseGemmaConfig(config, 50.0, 30.0, 2);
   a.rope = ParseRope(config, a.info.head_dim);
   a.info.max_positions = a.rope->max_positions;
   return a;
@@ -46,7 +46,7 @@ Architecture ParseGemma2(const JsonField& config) {
 
 Architecture ParseGemma3(const JsonField& config) {
   const JsonField pattern = config["sliding_window_pattern"];
-  Architecture a = Parse(config, 0.0, 0.0, pattern.is_null() ? 6 : pattern.Whole(1));
+  Architecture a = ParseGemmaConfig(config, 0.0, 0.0, pattern.is_null() ? 6 : pattern.Whole(1));
   const Index d = a.info.head_dim;
   const double theta = config["rope_theta"].Positive(1e6), local = config["rope_local_base_freq"].Positive(1e4);
   const JsonField both = config["rope_parameters"];

@@ -5,7 +5,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const JsonField& config) {
+Architecture ParseGpt2Config(const JsonField& config) {
   config["add_cross_attention"].Require(false);
   Architecture a = ParseSizes(config, {"n_embd", "n_layer", "n_head"});
   ModelInfo& info = a.info;
@@ -34,7 +34,7 @@ std::vector<std::unique_ptr<LinearWeights>> Columns(const Backend& backend, cons
   return columns;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadGpt2Layer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   Layer layer;
   layer.attention_norm = LoadNorm(state, "ln_1", width, true);
@@ -49,12 +49,12 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
-  return LoadGpt2(a, state, backend, LoadLayer);
+Parameters LoadGpt2Model(const Architecture& a, const StateDict& state, const Backend& backend) {
+  return LoadGpt2(a, state, backend, LoadGpt2Layer);
 }
 
 }  // namespace
 
-extern const Family kGpt2 = {"gpt2", {"gpt2"}, Parse, Load};
+extern const Family kGpt2 = {"gpt2", {"gpt2"}, ParseGpt2Config, LoadGpt2Model};
 
 }  // namespace headlens::models

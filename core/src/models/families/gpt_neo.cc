@@ -24,7 +24,7 @@ std::vector<Index> LayerWindows(const JsonField& config, Index layers) {
   return WindowsOf(config, window, std::move(windows));
 }
 
-Architecture Parse(const JsonField& config) {
+Architecture ParseGptNeoConfig(const JsonField& config) {
   Architecture a = ParseSizes(config, {"hidden_size", "num_layers", "num_heads"});
   ModelInfo& info = a.info;
   a.attention_scale = 1.0f;
@@ -38,7 +38,7 @@ Architecture Parse(const JsonField& config) {
   return a;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadGptNeoLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   const auto linear = [&](const char* name, Index out, Index in, bool bias) {
     return LinearParameter(backend, state, name, out, in, bias);
@@ -55,12 +55,12 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
-  return LoadGpt2(a, state, backend, LoadLayer);
+Parameters LoadGptNeoModel(const Architecture& a, const StateDict& state, const Backend& backend) {
+  return LoadGpt2(a, state, backend, LoadGptNeoLayer);
 }
 
 }  // namespace
 
-extern const Family kGptNeo = {"gpt_neo", {"gpt_neo"}, Parse, Load};
+extern const Family kGptNeo = {"gpt_neo", {"gpt_neo"}, ParseGptNeoConfig, LoadGptNeoModel};
 
 }  // namespace headlens::models

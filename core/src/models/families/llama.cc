@@ -5,7 +5,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const JsonField& config) {
+Architecture ParseLlamaConfig(const JsonField& config) {
   Architecture a = ParseLlama(config);
   if (config["model_type"].Text() == "llama") {
     a.feed_forward_bias = config["mlp_bias"].Flag(false);
@@ -18,12 +18,12 @@ Architecture Parse(const JsonField& config) {
   return a;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadLlamaModel(const Architecture& a, const StateDict& state, const Backend& backend) {
   return LoadLlama(a, state, backend, LoadLlamaLayer);
 }
 
 }  // namespace
 
-extern const Family kLlama = {"llama", {"llama", "mistral"}, Parse, Load};
+extern const Family kLlama = {"llama", {"llama", "mistral"}, ParseLlamaConfig, LoadLlamaModel};
 
 }  // namespace headlens::models

@@ -8,7 +8,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture ParseStack(const JsonField& config, const SizeKeys& keys, const char* inner, bool causal) {
+Architecture ParseMarianStack(const JsonField& config, const SizeKeys& keys, const char* inner, bool causal) {
   config["share_encoder_decoder_embeddings"].Require(true);
   config["tie_word_embeddings"].Require(true);
   for (const char* key : {"normalize_before", "normalize_embedding", "add_final_layer_norm"})
@@ -26,12 +26,12 @@ Architecture ParseStack(const JsonField& config, const SizeKeys& keys, const cha
   return a;
 }
 
-Architecture ParseEncoder(const JsonField& config) {
-  return ParseStack(config, {"d_model", "encoder_layers", "encoder_attention_heads"}, "encoder_ffn_dim", false);
+Architecture ParseMarianEncoder(const JsonField& config) {
+  return ParseMarianStack(config, {"d_model", "encoder_layers", "encoder_attention_heads"}, "encoder_ffn_dim", false);
 }
 
-Architecture ParseDecoder(const JsonField& config) {
-  return ParseStack(config, {"d_model", "decoder_layers", "decoder_attention_heads"}, "decoder_ffn_dim", true);
+Architecture ParseMarianDecoder(const JsonField& config) {
+  return ParseMarianStack(config, {"d_model", "decoder_layers", "decoder_attention_heads"}, "decoder_ffn_dim", true);
 }
 
 /// The sines of all frequencies, and then their cosines.
@@ -48,7 +48,7 @@ Tensor SinusoidalPositions(Index positions, Index width) {
   return table;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadMarianLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size;
   const auto linear = [&](const char* name, Index out, Index in) {
     return LinearParameter(backend, state, name, out, in, true);
@@ -71,32 +71,33 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters LoadStack(const Architecture& a, const StateDict& state, std::string_view prefix, const Backend& backend) {
+Parameters LoadMarianStack(const Architecture& a, const StateDict& state, std::string_view prefix,
+                           const Backend& backend) {
   Parameters p;
   p.positions = SinusoidalPositions(a.info.max_positions, a.info.hidden_size);
-  p.layers = LoadLayers(a, WithPrefix(state, prefix), "layers.", backend, LoadLayer);
+  p.layers = LoadLayers(a, WithPrefix(state, prefix), "layers.", backend, LoadMarianLayer);
   return p;
 }
 
-Parameters LoadEncoder(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadMarianEncoder(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base = UnderPrefix(state, "model.", "shared.weight");
-  Parameters p = LoadStack(a, base, "encoder.", backend);
+  Parameters p = LoadMarianStack(a, base, "encoder.", backend);
   p.tokens = LinearParameter(backend, base, "shared", a.info.vocab_size, a.info.hidden_size, false);
   return p;
 }
 
-Parameters LoadDecoder(const Architecture& a, const StateDict& state, const Backend& backend) {
-  Parameters p = LoadStack(a, UnderPrefix(state, "model.", "decoder.layers.0.fc1.weight"), "decoder.", backend);
+Parameters LoadMarianDecoder(const Architecture& a, const StateDict& state, const Backend& backend) {
+  Parameters p = LoadMarianStack(a, UnderPrefix(state, "model.", "decoder.layers.0.fc1.weight"), "decoder.", backend);
   p.head.emplace();
   if (state.Has("final_logits_bias"))
     p.head->bias = Parameter(state, "final_logits_bias", {1, a.info.vocab_size}).Reshaped({a.info.vocab_size});
   return p;
 }
 
-const Family kEncoder = {"marian", {}, ParseEncoder, LoadEncoder};
+const Family kMarianEncoder = {"marian", {}, ParseMarianEncoder, LoadMarianEncoder};
 
 }  // namespace
 
-extern const Family kMarian = {"marian", {"marian"}, ParseDecoder, LoadDecoder, &kEncoder};
+extern const Family kMarian = {"marian", {"marian"}, ParseMarianDecoder, LoadMarianDecoder, &kMarianEncoder};
 
 }  // namespace headlens::models

@@ -6,13 +6,13 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const JsonField& config) {
+Architecture ParseOlmo2Config(const JsonField& config) {
   Architecture a = ParseLlama(config);
   a.block.norm_eps = static_cast<float>(config["rms_norm_eps"].Positive(1e-5));
   return a;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadOlmo2Layer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const ModelInfo& info = a.info;
   Layer layer = LoadLlamaProjections(a, state, backend);
   layer.query_norm = LoadRmsNorm(state, "self_attn.q_norm", info.heads * info.head_dim);
@@ -22,12 +22,12 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
-  return LoadLlama(a, state, backend, LoadLayer);
+Parameters LoadOlmo2Model(const Architecture& a, const StateDict& state, const Backend& backend) {
+  return LoadLlama(a, state, backend, LoadOlmo2Layer);
 }
 
 }  // namespace
 
-extern const Family kOlmo2 = {"olmo2", {"olmo2"}, Parse, Load};
+extern const Family kOlmo2 = {"olmo2", {"olmo2"}, ParseOlmo2Config, LoadOlmo2Model};
 
 }  // namespace headlens::models

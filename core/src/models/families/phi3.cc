@@ -6,7 +6,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const JsonField& config) {
+Architecture ParsePhi3Config(const JsonField& config) {
   config["hidden_act"].Require("silu");
   const JsonField scaling = config[config["rope_parameters"].is_null() ? "rope_scaling" : "rope_parameters"];
   if (!scaling.is_null()) scaling[scaling["rope_type"].is_null() ? "type" : "rope_type"].Require("default");
@@ -21,7 +21,7 @@ Architecture Parse(const JsonField& config) {
   return a;
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadPhi3Layer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size, queries = a.info.heads * a.info.head_dim,
               keys = a.info.kv_heads * a.info.head_dim;
   Layer layer;
@@ -39,12 +39,12 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
-  return LoadLlama(a, state, backend, LoadLayer);
+Parameters LoadPhi3Model(const Architecture& a, const StateDict& state, const Backend& backend) {
+  return LoadLlama(a, state, backend, LoadPhi3Layer);
 }
 
 }  // namespace
 
-extern const Family kPhi3 = {"phi3", {"phi3"}, Parse, Load};
+extern const Family kPhi3 = {"phi3", {"phi3"}, ParsePhi3Config, LoadPhi3Model};
 
 }  // namespace headlens::models

@@ -6,7 +6,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture Parse(const JsonField& config) {
+Architecture ParseQwenConfig(const JsonField& config) {
   Architecture a = ParseLlama(config);
   ModelInfo& info = a.info;
   info.kv_heads = Size(config, "num_key_value_heads");
@@ -20,7 +20,7 @@ Architecture Parse(const JsonField& config) {
 }
 
 Architecture ParseQwen2(const JsonField& config) {
-  Architecture a = Parse(config);
+  Architecture a = ParseQwenConfig(config);
   a.query_key_value_bias = true;
   a.output_bias = false;
   return a;
@@ -32,7 +32,7 @@ Parameters LoadQwen2(const Architecture& a, const StateDict& state, const Backen
 
 Architecture ParseQwen3(const JsonField& config) {
   Size(config, "head_dim");  // Qwen 3 has no other default than 128
-  return Parse(config);
+  return ParseQwenConfig(config);
 }
 
 Layer LoadQwen3Layer(const Architecture& a, const StateDict& state, const Backend& backend) {

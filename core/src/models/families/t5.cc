@@ -8,7 +8,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture ParseStack(const JsonField& config, Index layers, bool causal) {
+Architecture ParseT5Stack(const JsonField& config, Index layers, bool causal) {
   const Index heads = Size(config, "num_heads");
   Architecture a;
   ModelInfo& info = a.info;
@@ -29,11 +29,11 @@ Architecture ParseStack(const JsonField& config, Index layers, bool causal) {
   return a;
 }
 
-Architecture ParseEncoder(const JsonField& config) { return ParseStack(config, Size(config, "num_layers"), false); }
+Architecture ParseT5Encoder(const JsonField& config) { return ParseT5Stack(config, Size(config, "num_layers"), false); }
 
-Architecture ParseDecoder(const JsonField& config) {
+Architecture ParseT5Decoder(const JsonField& config) {
   const Index layers = Size(config, "num_decoder_layers", Size(config, "num_layers"));
-  Architecture a = ParseStack(config, layers, true);
+  Architecture a = ParseT5Stack(config, layers, true);
   // The first T5 divides the stream by √D before the logits. Files say so by their tied weights; newer ones, which call
   // all weights tied, by a setting of its own.
   const JsonField scales = config["scale_decoder_outputs"];
@@ -55,7 +55,7 @@ Projections LoadAttention(const Architecture& a, const StateDict& state, const s
           linear(".o", width, inner)};
 }
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadT5Layer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   const auto norm = [&](const char* sublayer) {
     return LoadNorm(state, std::string("layer.") + sublayer + ".layer_norm", width, false);
@@ -80,24 +80,24 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Parameters LoadStack(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadT5Stack(const Architecture& a, const StateDict& state, const Backend& backend) {
   Parameters p;
-  p.layers = LoadLayers(a, state, "block.", backend, LoadLayer);
+  p.layers = LoadLayers(a, state, "block.", backend, LoadT5Layer);
   p.position_bias =
       Parameter(state, "block.0.layer.0.SelfAttention.relative_attention_bias.weight", {a.bias_buckets, a.info.heads});
   p.final_norm = LoadNorm(state, "final_layer_norm", a.info.hidden_size, false);
   return p;
 }
 
-Parameters LoadEncoder(const Architecture& a, const StateDict& state, const Backend& backend) {
-  Parameters p = LoadStack(a, WithPrefix(state, "encoder."), backend);
+Parameters LoadT5Encoder(const Architecture& a, const StateDict& state, const Backend& backend) {
+  Parameters p = LoadT5Stack(a, WithPrefix(state, "encoder."), backend);
   const std::string table = state.Has("shared.weight") ? "shared" : "encoder.embed_tokens";
   p.tokens = LinearParameter(backend, state, table, a.info.vocab_size, a.info.hidden_size, false);
   return p;
 }
 
-Parameters LoadDecoder(const Architecture& a, const StateDict& state, const Backend& backend) {
-  Parameters p = LoadStack(a, WithPrefix(state, "decoder."), backend);
+Parameters LoadT5Decoder(const Architecture& a, const StateDict& state, const Backend& backend) {
+  Parameters p = LoadT5Stack(a, WithPrefix(state, "decoder."), backend);
   if (a.divides_output)
     for (float& x : p.final_norm.weight.host().values()) x /= std::sqrt(static_cast<float>(a.info.hidden_size));
   if (state.Has("decoder.embed_tokens.weight"))
@@ -108,10 +108,10 @@ Parameters LoadDecoder(const Architecture& a, const StateDict& state, const Back
   return p;
 }
 
-const Family kEncoder = {"t5", {}, ParseEncoder, LoadEncoder};
+const Family kT5Encoder = {"t5", {}, ParseT5Encoder, LoadT5Encoder};
 
 }  // namespace
 
-extern const Family kT5 = {"t5", {"t5"}, ParseDecoder, LoadDecoder, &kEncoder};
+extern const Family kT5 = {"t5", {"t5"}, ParseT5Decoder, LoadT5Decoder, &kT5Encoder};
 
 }  // namespace headlens::models

@@ -6,7 +6,7 @@
 namespace headlens::models {
 namespace {
 
-Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadVitLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   const auto linear = [&](const char* name, Index out, Index in, bool bias) {
     return LinearParameter(backend, state, name, out, in, bias);
@@ -23,7 +23,7 @@ Layer LoadLayer(const Architecture& a, const StateDict& state, const Backend& ba
   return layer;
 }
 
-Head LoadClassifier(const Architecture& a, const StateDict& state, std::string_view name, const Backend& backend) {
+Head LoadVitClassifier(const Architecture& a, const StateDict& state, std::string_view name, const Backend& backend) {
   Head head;
   head.decoder = LinearParameter(backend, state, name, a.labels, a.info.hidden_size, true);
   head.first_row_only = true;
@@ -39,13 +39,13 @@ Architecture ParseWithPrefix(const JsonField& config, std::vector<std::string> p
 Architecture ParseVitConfig(const JsonField& config) { return ParseWithPrefix(config, {"CLS"}); }
 Architecture ParseDeit(const JsonField& config) { return ParseWithPrefix(config, {"CLS", "DIST"}); }
 
-Parameters Load(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadVitModel(const Architecture& a, const StateDict& state, const Backend& backend) {
   const StateDict base =
       UnderPrefix(UnderPrefix(state, "vit.", "embeddings.cls_token"), "deit.", "embeddings.cls_token");
-  Parameters p = LoadVitBase(a, base, {"distillation_token", true}, backend, LoadLayer);
-  if (state.Has("classifier.weight")) p.head = LoadClassifier(a, state, "classifier", backend);
+  Parameters p = LoadVitBase(a, base, {"distillation_token", true}, backend, LoadVitLayer);
+  if (state.Has("classifier.weight")) p.head = LoadVitClassifier(a, state, "classifier", backend);
   if (!state.Has("distillation_classifier.weight")) return p;
-  p.head = LoadClassifier(a, state, "cls_classifier", backend);
+  p.head = LoadVitClassifier(a, state, "cls_classifier", backend);
   p.head->second = LinearParameter(backend, state, "distillation_classifier", a.labels, a.info.hidden_size, true);
   p.head->factor = 0.5f;
   return p;
@@ -53,7 +53,7 @@ Parameters Load(const Architecture& a, const StateDict& state, const Backend& ba
 
 }  // namespace
 
-extern const Family kVit = {"vit", {"vit"}, ParseVitConfig, Load};
-extern const Family kDeit = {"deit", {"deit"}, ParseDeit, Load};
+extern const Family kVit = {"vit", {"vit"}, ParseVitConfig, LoadVitModel};
+extern const Family kDeit = {"deit", {"deit"}, ParseDeit, LoadVitModel};
 
 }  // namespace headlens::models
