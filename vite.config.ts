@@ -74,6 +74,31 @@ const kTightStyles: Plugin = {
   transform: (code, id) => (kStyled.test(id) ? tightened(code) : undefined),
 };
 
+/**
+ * Names in each page all scripts that its own imports, so that they are fetched at once. Vite would also name those of scripts
+ * that come later, in a table within the first script.
+ */
+const kScripts: Plugin = {
+  name: "scripts",
+  apply: "build",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { path, chunk, bundle = {} }) => {
+      const found = new Set<string>();
+      const follow = (names: readonly string[]): void => {
+        for (const name of names.filter((one) => !found.has(one))) {
+          found.add(name);
+          const of = bundle[name];
+          if (of?.type === "chunk") follow(of.imports);
+        }
+      };
+      follow(chunk?.imports ?? []);
+      const up = "../".repeat(path.split("/").length - 2) || "./";
+      return [...found].map((name) => ({ tag: "link", attrs: { rel: "modulepreload", crossorigin: true, href: `${up}${name}` }, injectTo: "head" as const }));
+    },
+  },
+};
+
 /** Takes the space from the beginnings of lines. Pages of the book have code, whose lines begin with some. */
 const kTightPages: Plugin = {
   name: "tight-pages",
@@ -119,14 +144,14 @@ export default defineConfig(({ mode }) => ({
   appType: "mpa",
   // The page uses the package as it is published, with the .wasm files, the worker and the model next to it.
   resolve: { alias: [{ find: /^headlens$/, replacement: at("dist/index.js") }] },
-  plugins: [kBook, kTightStyles, kTightPages, kPolicyInPage, kPolicyInHeaders, kFolders],
+  plugins: [kBook, kTightStyles, kScripts, kTightPages, kPolicyInPage, kPolicyInHeaders, kFolders],
   worker: { format: "es" },
   build: {
     outDir: at("dist/site"),
     emptyOutDir: mode !== "book",
     target: "es2022",
     assetsInlineLimit: 0,
-    modulePreload: { polyfill: false },
+    modulePreload: false, // kScripts
     rolldownOptions: {
       ...(mode === "book" ? { input: bookPages() } : { input: kPages, output: { codeSplitting: { groups: kFirst } } }),
     },
