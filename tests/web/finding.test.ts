@@ -29,6 +29,9 @@ test("every kind of row has its sentence", () => {
   );
   expect(told([-2, 3], { sumsToOne: false })).toBe("The largest weight of ‘t1’ is on itself: 3.0000 in head 3.4.");
   expect(told([0, 0])).toBe("‘t1’ gives weight to no token in head 3.4.");
+  const patches = ["[CLS]", "0,0", "0,1"];
+  expect(told([0.1, 0.2, 0.7], { row: 0, tokens: patches, keyTokens: patches, isPicture: true }))
+    .toBe("‘[CLS]’ looks at patch 0,1: 70 % in head 3.4.");
 });
 
 test("a percentage is whole or nothing only if the share is", () => {

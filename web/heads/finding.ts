@@ -20,6 +20,8 @@ export interface FindingRow {
   sumsToOne: boolean;
   /** True where the keys are the same text as the queries. */
   isSelf: boolean;
+  /** True where tokens that begin with a digit are patches, by their row and column. */
+  isPicture?: boolean;
 }
 
 /** A piece of the sentence, with what it should be marked as. */
@@ -67,10 +69,11 @@ function named([first = 0, second = 0, third = 0]: readonly number[]): number {
 
 /** Says where the weight of the row lies, among the keys that it sees with the largest weight first. */
 function claim(row: FindingRow, keys: readonly number[], weights: readonly number[]): FindingPart[] {
+  const nameOf = (token = ""): string => (row.isPicture && /^\d/.test(token) ? `patch ${token}` : tokenName(token));
   const isMean = row.count !== undefined && row.count > 1;
-  const token = say(isMean ? `the mean of ${row.count} tokens` : tokenName(row.tokens[row.row] ?? ""), "token");
+  const token = say(isMean ? `the mean of ${row.count} tokens` : nameOf(row.tokens[row.row]), "token");
   const place = (key: number): FindingPart =>
-    say(row.isSelf && !isMean && key === row.row ? "itself" : tokenName(row.keyTokens[key] ?? ""), "key");
+    say(row.isSelf && !isMean && key === row.row ? "itself" : nameOf(row.keyTokens[key]), "key");
   const [first] = keys;
   if (first === undefined) return [token, say(" has nothing to look at")];
   if (weights.length === 0) return [say("No weight of "), token, say(" is known")];

@@ -201,7 +201,7 @@ class SentenceView implements View, ReactiveController {
     const { parts } = findingOf({
       weights, tokens: maps.tokens, keyTokens: maps.keyTokens, row, count: place.rows.length, head: headName(place),
       sees: (col) => !Number.isNaN(weights[col]), sumsToOne: !overview.signed && maps.fixedMost === 1, isSelf: !isCross,
-      name: name === kNoPattern ? undefined : name,
+      isPicture, name: name === kNoPattern ? undefined : name,
     });
     return html`
       <div class="sentence-rows ${isCross ? "sentence-across" : ""}" @keydown=${this.#onKey} @pointerleave=${this.#leave}>
