@@ -8,7 +8,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { serve } from "../wasm/server.js";
-import { cellColors, launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
+import { cellColors, holds, launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Element</title>
@@ -278,9 +278,12 @@ test("a model that is not there is said, and the next one is drawn", async () =>
   expect(await page.$$("#map >>> .thumb:not(.unknown)")).toHaveLength(32);
 });
 
-test("a model that never comes does not hold the next one up", async () => {
-  const page = await openElement({ text: "Anna saw Ben.", model: "/never/" });
+test("a model that never comes does not hold the next one up, and its text can be read meanwhile", async () => {
+  const page = await openElement({ text: "Anna saw Ben.", model: "/never/", view: "sentence" });
   await seen(page, "#map >>> [role=status]");
+  expect(await texts(page, "#map >>> .awaited")).toEqual(["Anna saw Ben."]);
+  await page.$eval("#map", (element) => void ((element as AttentionMap).view = "grid"));
+  await holds(page, () => !document.querySelector("#map")?.shadowRoot?.querySelector(".awaited"));
   await page.$eval("#map", (element) => void ((element as AttentionMap).model = "tiny"));
   await logged(page, "attention-draw");
   expect(await page.$$("#map >>> .thumb:not(.unknown)")).toHaveLength(32);

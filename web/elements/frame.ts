@@ -193,7 +193,7 @@ export class Frame {
   }
 
   #waiting(): TemplateResult {
-    const { work, mapInputs } = this.of;
+    const { host, work, mapInputs, views } = this.of;
     if (work.isEmpty) return html`<div class="message" part="message"><p>No ${mapInputs.computing ? "text" : "maps"} yet.</p></div>`;
     const { loaded, total } = work.progress ?? { loaded: 0, total: 0 };
     const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(1);
@@ -203,7 +203,8 @@ export class Frame {
     return html`<div class="message" part="message" role="status">
       <p>${work.understood ?? `${what} … ${amount}`}</p>
       ${total > 0 ? html`<progress part="progress" aria-label="Loading" max=${total} .value=${loaded}></progress>` : nothing}
-    </div>`;
+    </div>
+    ${views.find(({ name }) => name === host.state.view)?.isEditor ? html`<p class="awaited">${host.state.text}</p>` : nothing}`;
   }
 }
 
@@ -230,6 +231,12 @@ export const kFrameStyles = css`
   }
   .message p {
     margin: 0;
+  }
+  /* The text as it is, about where its tokens will be. */
+  .awaited {
+    margin: 8px 0;
+    font-size: 20px;
+    line-height: 40px;
   }
   .message[role="alert"] {
     padding: 16px;
