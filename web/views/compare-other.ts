@@ -38,7 +38,7 @@ export interface Aligned extends Alignment {
   readonly a: Float32Array;
   readonly b: Float32Array;
   readonly change: Float32Array;
-  /** What the rows of each side look at most. */
+  /** For each row of each side, the key that it looks at most. */
   readonly tops: readonly [a: readonly Top[], b: readonly Top[]];
   /** They come after the maps, and are undefined where they cannot be said. */
   readonly divergences: Promise<Divergences | undefined>;
@@ -137,7 +137,7 @@ export async function mapOf(side: Omit<Side, "words">, pairs: Pairs, which: 0 | 
   return atPairs(await rowsOf(side, pairs.rows, which, width), width, pairs, which);
 }
 
-/** What the aligned rows look at most, out of rows of `width` keys. */
+/** Finds the key that each aligned row looks at most, out of rows of `width` keys. */
 function topsOf(values: Float32Array, width: number, rows: readonly Pair[], side: 0 | 1): Top[] {
   return rows.map((pair) => {
     const row = values.subarray(pair[side] * width, (pair[side] + 1) * width);

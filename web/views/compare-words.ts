@@ -76,7 +76,7 @@ export function pairName([a, b]: Pair, tokensA: readonly string[], tokensB: read
   return inA === inB ? inA : `${inA} (B: ${inB})`;
 }
 
-/** What a row looks at most in A, and in B. */
+/** Says where a row looks most in A, and in B. */
 export function topsInWords({ rows, sides, tops }: Aligned, row: number): string {
   const pair = rows[row] ?? [0, 0];
   const query = (side: 0 | 1): string => tokenName(sides[side].maps.tokens[pair[side]] ?? "");
