@@ -20,6 +20,7 @@ export default defineConfig({
         // Browsers are started, tarballs installed and models read.
         testTimeout: 120_000,
         hookTimeout: 120_000,
+        expect: { poll: { timeout: 30_000 } }, // other tests and builds may use the processor
       },
     })),
   },

@@ -34,8 +34,9 @@ export class AttentionLesson extends LitElement {
   #isRunning = false;
   #isStale = false;
 
-  readonly #nearby = new IntersectionObserver(([entry]) => {
-    if (!entry?.isIntersecting) return;
+  // A busy page is told of several places of an element at once.
+  readonly #nearby = new IntersectionObserver((entries) => {
+    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
     this.#nearby.disconnect();
     void this.#start();
   }, { rootMargin: "600px" });

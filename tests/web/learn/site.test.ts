@@ -134,6 +134,22 @@ test.each(kChapters)("the chapter %s stands without scripts, comes alive with th
   await page.close();
 });
 
+test("a lesson comes alive in a busy page, too, which is told at once that it was far away and is near", async () => {
+  const page = await browser.newPage();
+  await page.evaluateOnNewDocument(() => {
+    window.IntersectionObserver = class extends IntersectionObserver {
+      constructor(told: IntersectionObserverCallback, options?: IntersectionObserverInit) {
+        const farOf = ({ target }: IntersectionObserverEntry): IntersectionObserverEntry =>
+          ({ target, isIntersecting: false }) as unknown as IntersectionObserverEntry;
+        super((entries, observer) => told([...entries.map(farOf), ...entries], observer), options);
+      }
+    };
+  });
+  await page.goto(`${site.url}learn/heads/`);
+  await holds(page, () => document.querySelector("attention-lesson")?.shadowRoot?.querySelector(".figure.alive") !== null, 30);
+  await page.close();
+});
+
 /** Makes the page that of a phone in the dark, where it fits and can be read, and prints it without what is only for screens. */
 async function expectOnPhoneAndPaper(page: Page): Promise<void> {
   await page.setViewport({ width: phone.width, height: phone.height, deviceScaleFactor: 2 });
