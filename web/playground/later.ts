@@ -12,8 +12,12 @@ import { adopt } from "./adopt.js";
 import { byId } from "./by-id.js";
 import { offerWhole } from "./whole.js";
 
-/** The menus as they are when they have been opened. */
+/** The figures' own messages, and the menus as they are when they have been opened. */
 adopt(css`
+  :is(#next, #grid, #map)::part(message) {
+    display: grid;
+  }
+
   .menu ul {
     position: absolute;
     z-index: 2;
