@@ -336,6 +336,10 @@ test("on a phone the menus share one line, and nothing spills in any view", asyn
   const page = await openPage("", phone);
   const tops = await page.$$eval(".menus select, .menus summary, .menus > button", (all) => all.map((one) => one.getBoundingClientRect().top));
   expect(tops).toEqual(Array.from({ length: 4 }, () => tops[0]));
+  await page.click(".menu summary");
+  const list = await seen(page, "#examples li:last-child");
+  expect((await list.boundingBox())?.x, "the examples begin within the window").toBeGreaterThan(0);
+  await page.click(".menu summary");
   await page.$eval("#map", (map) => map.scrollIntoView());
   await seen(page, "#map >>> .tabs");
   for (const name of await texts(page, "#map >>> .tabs button")) {

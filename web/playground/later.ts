@@ -45,6 +45,17 @@ adopt(css`
     background: color-mix(in oklab, var(--ink) 8%, transparent);
   }
 
+  /* On phones a menu may be wider than what is left of its button. */
+  @media (max-width: 559px) {
+    .menus {
+      position: relative;
+    }
+
+    .menu {
+      position: static;
+    }
+  }
+
   @media (pointer: coarse) {
     .menu li button {
       min-height: 44px;
