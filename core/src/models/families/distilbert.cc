@@ -5,7 +5,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture ParseDistilbertConfig(const JsonField& config) {
+Architecture ParseDistilBertConfig(const JsonField& config) {
   Architecture a = ParseSizes(config, {"dim", "n_layers", "n_heads"});
   ModelInfo& info = a.info;
   info.causal = false;
@@ -19,7 +19,7 @@ Architecture ParseDistilbertConfig(const JsonField& config) {
   return a;
 }
 
-Layer LoadDistilbertLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadDistilBertLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   const auto linear = [&](const char* name, Index out, Index in) {
     return LinearParameter(backend, state, name, out, in, true);
@@ -36,7 +36,7 @@ Layer LoadDistilbertLayer(const Architecture& a, const StateDict& state, const B
   return layer;
 }
 
-Parameters LoadDistilbertModel(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadDistilBertModel(const Architecture& a, const StateDict& state, const Backend& backend) {
   const ModelInfo& info = a.info;
   const StateDict base = UnderPrefix(state, "distilbert.", "embeddings.word_embeddings.weight");
   const StateDict embeddings = WithPrefix(base, "embeddings.");
@@ -44,7 +44,7 @@ Parameters LoadDistilbertModel(const Architecture& a, const StateDict& state, co
   p.tokens = LinearParameter(backend, embeddings, "word_embeddings", info.vocab_size, info.hidden_size, false);
   p.positions = Parameter(embeddings, "position_embeddings.weight", {info.max_positions, info.hidden_size});
   p.embedding_norm = LoadNorm(embeddings, "LayerNorm", info.hidden_size, true);
-  p.layers = LoadLayers(a, base, "transformer.layer.", backend, LoadDistilbertLayer);
+  p.layers = LoadLayers(a, base, "transformer.layer.", backend, LoadDistilBertLayer);
   if (!state.Has("vocab_transform.weight")) return p;
   p.head = LoadMaskedHead(a, state, {"vocab_transform", "vocab_layer_norm", "vocab_projector", "vocab_projector.bias"},
                           backend);
@@ -53,6 +53,6 @@ Parameters LoadDistilbertModel(const Architecture& a, const StateDict& state, co
 
 }  // namespace
 
-extern const Family kDistilBert = {"distilbert", {"distilbert"}, ParseDistilbertConfig, LoadDistilbertModel};
+extern const Family kDistilBert = {"distilbert", {"distilbert"}, ParseDistilBertConfig, LoadDistilBertModel};
 
 }  // namespace headlens::models

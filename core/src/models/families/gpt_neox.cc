@@ -8,7 +8,7 @@
 namespace headlens::models {
 namespace {
 
-Architecture ParseGptNeoxConfig(const JsonField& config) {
+Architecture ParseGptNeoXConfig(const JsonField& config) {
   Architecture a = ParseSizes(config);
   ModelInfo& info = a.info;
   info.vocab_size = Size(config, "vocab_size");
@@ -44,7 +44,7 @@ std::unique_ptr<LinearWeights> PackBlocks(const RawTensor& fused, const Tensor& 
                   offsets);
 }
 
-Layer LoadGptNeoxLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
+Layer LoadGptNeoXLayer(const Architecture& a, const StateDict& state, const Backend& backend) {
   const Index width = a.info.hidden_size, inner = a.intermediate_size;
   Layer layer;
   layer.attention_norm = LoadNorm(state, "input_layernorm", width, true);
@@ -64,12 +64,12 @@ Layer LoadGptNeoxLayer(const Architecture& a, const StateDict& state, const Back
   return layer;
 }
 
-Parameters LoadGptNeoxModel(const Architecture& a, const StateDict& state, const Backend& backend) {
+Parameters LoadGptNeoXModel(const Architecture& a, const StateDict& state, const Backend& backend) {
   const ModelInfo& info = a.info;
   const StateDict base = UnderPrefix(state, "gpt_neox.", "embed_in.weight");
   Parameters p;
   p.tokens = LinearParameter(backend, base, "embed_in", info.vocab_size, info.hidden_size, false);
-  p.layers = LoadLayers(a, base, "layers.", backend, LoadGptNeoxLayer);
+  p.layers = LoadLayers(a, base, "layers.", backend, LoadGptNeoXLayer);
   p.final_norm = LoadNorm(base, "final_layer_norm", info.hidden_size, true);
   if (!a.tied && !state.Has("embed_out.weight")) return p;  // a base model
   p.head.emplace();
@@ -79,6 +79,6 @@ Parameters LoadGptNeoxModel(const Architecture& a, const StateDict& state, const
 
 }  // namespace
 
-extern const Family kGptNeoX = {"gpt_neox", {"gpt_neox"}, ParseGptNeoxConfig, LoadGptNeoxModel};
+extern const Family kGptNeoX = {"gpt_neox", {"gpt_neox"}, ParseGptNeoXConfig, LoadGptNeoXModel};
 
 }  // namespace headlens::models
