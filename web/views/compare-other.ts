@@ -141,7 +141,7 @@ export async function mapOf(side: Omit<Side, "words">, pairs: Pairs, which: 0 | 
 function topsOf(values: Float32Array, width: number, rows: readonly Pair[], side: 0 | 1): Top[] {
   return rows.map((pair) => {
     const row = values.subarray(pair[side] * width, (pair[side] + 1) * width);
-    const weight = row.reduce((most, value) => Math.max(most, value), 0);
+    const weight = row.reduce((most, value) => (value > most ? value : most), 0);
     return { key: row.indexOf(weight), weight };
   });
 }
