@@ -151,7 +151,7 @@ export default defineConfig(({ mode }) => ({
     emptyOutDir: mode !== "book",
     target: "es2022",
     assetsInlineLimit: 0,
-    modulePreload: false, // kScripts
+    modulePreload: false, // kScripts names those that a page needs at first
     rolldownOptions: {
       ...(mode === "book" ? { input: bookPages() } : { input: kPages, output: { codeSplitting: { groups: kFirst } } }),
     },
