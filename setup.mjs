@@ -138,7 +138,8 @@ function missingPackages(goal, ownEmscripten) {
     wanted.push("oclgrind");
     wanted.push("librsvg2-bin", "python3-numpy");  // the program's pictures are drawn, and it reads NumPy's own files
     wanted.push("python3-notebook");  // 18 MB, installed within 20 s, so that its stage is part of every whole run
-    wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "firefox-esr", "fonts-dejavu-core");
+    wanted.push("clang-format-19", "clang-19", "libclang-rt-19-dev", "chromium", "chromium-headless-shell", "firefox-esr",
+      "fonts-dejavu-core");
     wanted.push("openssl");  // makes the certificate of a server that stands for another
   }
   return notInstalled(wanted);

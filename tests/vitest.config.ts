@@ -16,6 +16,9 @@ export default defineConfig({
         name,
         include: [`tests/${name}/**/*.test.ts`],
         execArgv,
+        // Files share a process, since each start costs two seconds of processor. The program's tests do not: they start
+        // programs by the thousand, which takes longer from a process that has grown.
+        isolate: name === "native",
         server: { deps: { external: [/\/dist\//] } },
         // Browsers are started, tarballs installed and models read.
         testTimeout: 120_000,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "opencl/attention/attention.h"
 #include "opencl/kernels/sources.h"
@@ -247,17 +248,20 @@ TEST_CASE("OpenCL kernels: tensors that live on the device") {
 TEST_CASE("OpenCL kernels: what matrix units compute, emulated") {
   const KeptMemory kept;
   Random random(38);
-  const RandomProblem r = PlainProblem(random, {1, 1, 1, 5, 33, 4, 3});
+  const RandomProblem r = PlainProblem(random, {1, 1, 1, 17, 17, 4, 3});
   const opencl::Settings settings{
       .idle_memory = 0, .precision = opencl::Precision::kTf32x3, .emulate_matrix_units = true};
   opencl::Session session(settings);
   CHECK(HasMatrixUnits(session));  // without them the ordinary kernels would give the right numbers, too
-  const auto backend = opencl::MakeBackend(settings);
   const AllResults got(r.problem), expected = PlainAttention(r.problem);
   AttentionResults only;
   only.output = got.output.view<4>();
-  backend->Attention(r.problem, only);
+  constexpr opencl::FusedTile kTwoWarps{32, 2, 1, 16};  // a device's own tiles take eight times as long
+  std::optional<opencl::AttentionKernel> kernel;
+  if (Fits(session, kTwoWarps)) kernel = kTwoWarps;  // not on the small one of the two simulated devices
+  opencl::RunAttention(session, r.problem, only, kernel);
   CheckClose("output", got.output.values(), expected.output.values(), Tolerances(r, expected).output);
+  const auto backend = opencl::MakeBackend(settings);
   const Tensor x = random.NormalTensor({16, 5}), w = random.NormalTensor({3, 5});
   Tensor y({16, 3}), right({16, 3});
   backend->Linear(x.view<2>(), *backend->PackLinear(w.view<2>(), {}), y.view<2>());

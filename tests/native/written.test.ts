@@ -7,13 +7,13 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { axe, holds, launchChromium, open, root } from "../web/browser.js";
+import { axe, holds, launchShell, open, root } from "../web/browser.js";
 import { succeeds } from "./support.js";
 
 const kFolder = mkdtempSync(join(tmpdir(), "headlens-"));
 const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e", "שלום·a", "<img src=x onerror=alert(1)>"];
 let browser: Browser;
-beforeAll(async () => { browser = await launchChromium(); });
+beforeAll(async () => { browser = await launchShell(); });
 afterAll(async () => {
   await browser.close();
   rmSync(kFolder, { recursive: true });

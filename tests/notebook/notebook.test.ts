@@ -11,7 +11,7 @@ import { pathToFileURL } from "node:url";
 import type { Browser, Frame, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { paletteOf, type Theme } from "../../web/maps/palette.js";
-import { cellColors, launchChromium, open, root, seen } from "../web/browser.js";
+import { cellColors, launchShell, open, root, seen } from "../web/browser.js";
 import { environmentOf, kPython, startNotebooks, type Notebooks } from "./server.js";
 
 const kText = readFileSync(join(root, "web/notebook.md"), "utf8");
@@ -47,8 +47,8 @@ beforeAll(async () => {
   writeFileSync(join(folder, "maps.ipynb"), JSON.stringify({ nbformat: 4, nbformat_minor: 2, metadata, cells }));
   notebooks = await startNotebooks(folder);
   // No other host has an address, so that a request to one fails and is told.
-  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
-  browser = await launchChromium({ args });
+  const args = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"];
+  browser = await launchShell({ args });
 });
 
 afterAll(async () => {

@@ -18,7 +18,7 @@ import { build, createServer, type ViteDevServer } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kBuiltIn, kModels } from "../cards.js";
 import { kIsolation, serve, type Server } from "../wasm/server.js";
-import { firefoxPage, holds, launchChromium, launchFirefox } from "../web/browser.js";
+import { firefoxPage, holds, launchShell, launchFirefox } from "../web/browser.js";
 import { installPackage, kRoot, type Project } from "./project.js";
 
 let project: Project;
@@ -305,7 +305,7 @@ function builtOnce(): Promise<string> {
   return built;
 }
 
-const kBrowsers = { Chromium: launchChromium, Firefox: launchFirefox };
+const kBrowsers = { Chromium: launchShell, Firefox: launchFirefox };
 
 describe.each(Object.entries(kBrowsers))("in %s, under a strict policy", (name, launch) => {
   let browser: Browser;

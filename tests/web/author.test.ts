@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { serve, type Server } from "../wasm/server.js";
-import { axe, launchChromium, open, type Opened, root, seen, type View } from "./browser.js";
+import { axe, launchShell, open, type Opened, root, seen, type View } from "./browser.js";
 import { shoot } from "./views/harness.js";
 
 /** Views with what an author writes beside `view`. Those without a group of their own show the same text. */
@@ -48,7 +48,7 @@ let browser: Browser;
 let server: Server;
 
 beforeAll(async () => {
-  browser = await launchChromium();
+  browser = await launchShell();
   server = await serve(root, (path, response) => {
     response.removeHeader("content-security-policy");
     return path === "/" && Boolean(response.writeHead(200, { "content-type": "text/html" }).end(kPage));

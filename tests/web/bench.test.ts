@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { fromHash, toHash, toJson, toText } from "../../web/playground/bench/result.js";
 import type { Result } from "../../web/playground/bench/result.js";
 import { bytes, kWorkloads, operations } from "../../web/playground/bench/workloads.js";
-import { axe, desktop, holds, launchChromium, open, phone, root, seen, servePlayground, texts } from "./browser.js";
+import { axe, desktop, holds, launchShell, open, phone, root, seen, servePlayground, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
 
 const kResult: Result = {
@@ -133,7 +133,7 @@ describe("in Chromium", () => {
 
   beforeAll(async () => {
     mkdirSync(join(root, "build/screenshots"), { recursive: true });
-    [browser, server] = await Promise.all([launchChromium(), servePlayground()]);
+    [browser, server] = await Promise.all([launchShell(), servePlayground()]);
   });
   afterAll(async () => {
     await browser.close();

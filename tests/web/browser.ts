@@ -68,13 +68,27 @@ export async function servePackage(html: string): Promise<Served> {
 export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const firefoxPath = process.env.FIREFOX ?? "/usr/bin/firefox-esr";
 
-export function launchChromium(options: LaunchOptions = {}): Promise<Browser> {
-  // The sandbox is off, since tests also run as root in containers.
-  return launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-dev-shm-usage"], ...options });
+/** Chromium without windows and tabs, where it is installed: tests take a quarter less time. */
+const kShell = "/usr/bin/chromium-headless-shell";
+const shellPath = process.env.CHROMIUM ?? (existsSync(kShell) ? kShell : chromiumPath);
+
+// The sandbox is off, since tests also run as root in containers.
+const kArgs = ["--no-sandbox", "--disable-dev-shm-usage"];
+
+/** Launches Chromium as readers have it. */
+export function launchChromium({ args = [], ...options }: LaunchOptions = {}): Promise<Browser> {
+  return launch({ executablePath: chromiumPath, args: [...kArgs, ...args], ...options });
 }
 
-export function launchFirefox(options: LaunchOptions = {}): Promise<Browser> {
-  return launch({ browser: "firefox", executablePath: firefoxPath, ...options });
+/** Launches Chromium without its windows and tabs. */
+export function launchShell(options: LaunchOptions = {}): Promise<Browser> {
+  return launchChromium({ executablePath: shellPath, headless: "shell", ...options });
+}
+
+/** Launches Firefox, which draws 20 frames a second: without a GPU, it would spend more time on frames than on pages. */
+export function launchFirefox({ extraPrefsFirefox, ...options }: LaunchOptions = {}): Promise<Browser> {
+  const prefs = { "layout.frame_rate": 20, ...extraPrefsFirefox };
+  return launch({ browser: "firefox", executablePath: firefoxPath, extraPrefsFirefox: prefs, ...options });
 }
 
 /** A page and its faults: console errors, exceptions, failed requests and breaches of the policy. */

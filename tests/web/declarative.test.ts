@@ -6,7 +6,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { paletteOf } from "../../web/maps/palette.js";
 import { serve, type Server } from "../wasm/server.js";
-import { launchChromium, open, root, seen, texts } from "./browser.js";
+import { launchShell, open, root, seen, texts } from "./browser.js";
 import { npy, safetensors, text, toBase64 } from "./files.js";
 
 const kScript = '<script type="module" src="/dist/element.js"></script>';
@@ -29,7 +29,7 @@ let html = "";
 let slow: ServerResponse | undefined;
 
 beforeAll(async () => {
-  browser = await launchChromium();
+  browser = await launchShell();
   server = await serve(root, (path, response) => {
     if (path === "/files/never") return true;
     if (path === "/slow") {

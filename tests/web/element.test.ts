@@ -8,7 +8,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { serve } from "../wasm/server.js";
-import { cellColors, holds, launchChromium, open, root, seen, servePackage, texts } from "./browser.js";
+import { cellColors, holds, launchShell, open, root, seen, servePackage, texts } from "./browser.js";
 import type { Served } from "./browser.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Element</title>
@@ -18,7 +18,7 @@ let browser: Browser;
 let server: Served;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), servePackage(kPage)]);
+  [browser, server] = await Promise.all([launchShell(), servePackage(kPage)]);
 });
 
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { usualOf } from "../../web/playground/usual.js";
 import type { State } from "../../web/state/state.js";
-import { axe, drawn, editText, launchChromium, open, phone, root, seen, servePlayground, setText, texts } from "./browser.js";
+import { axe, drawn, editText, launchShell, open, phone, root, seen, servePlayground, setText, texts } from "./browser.js";
 import type { Served, View } from "./browser.js";
 import { withHeader } from "./files.js";
 
@@ -18,7 +18,7 @@ let faults: string[] = [];
 
 beforeAll(async () => {
   made = mkdtempSync(join(tmpdir(), "headlens-explore-"));
-  [browser, server] = await Promise.all([launchChromium(), servePlayground()]);
+  [browser, server] = await Promise.all([launchShell(), servePlayground()]);
 });
 
 afterAll(async () => {

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
 import { readMaps } from "../../web/files/maps-file.js";
 import { serve, type Server } from "../wasm/server.js";
-import { holds, launchChromium, open, root, seen as visible } from "./browser.js";
+import { holds, launchShell, open, root, seen as visible } from "./browser.js";
 
 const kText = "The cat sat on the mat because it was tired.";
 const kHostile = ["</script><b>", "]]>", "\"'&", "\u001b\u202e\ud800", "שלום", "=1+1"];
@@ -26,7 +26,7 @@ let seen: ModelAttention;
 beforeAll(async () => {
   const page = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Export</title>'
     + '<script type="module" src="/dist/element.js"></script><body></body></html>';
-  [browser, engine, server] = await Promise.all([launchChromium(), load(), serve(root, (path, response) => {
+  [browser, engine, server] = await Promise.all([launchShell(), load(), serve(root, (path, response) => {
     if (path === "/favicon.ico") return Boolean(response.writeHead(204).end());
     if (path === "/given.json") return Boolean(response.writeHead(200).end("[[0.25, 0.75], [0.5, 0.5]]"));
     if (path === "/") response.writeHead(200, { "content-type": "text/html" }).end(page);

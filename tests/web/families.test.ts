@@ -8,7 +8,7 @@ import { expectFamily, lookAt, shownOf } from "../wasm/families.js";
 import { kModels } from "../wasm/golden-models.js";
 import { kBuiltIn } from "../cards.js";
 import { expectClose, kEpsilon, kGolden, maxNorm, readSafetensors, tensorOf } from "../wasm/support.js";
-import { launchChromium, servePackage, type Served } from "./browser.js";
+import { launchShell, servePackage, type Served } from "./browser.js";
 
 let browser: Browser;
 let server: Served;
@@ -16,7 +16,7 @@ let page: Page;
 let engine: JSHandle<AsyncEngine>;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), servePackage("<!doctype html><title>families</title>")]);
+  [browser, server] = await Promise.all([launchShell(), servePackage("<!doctype html><title>families</title>")]);
   page = await browser.newPage();
   await page.goto(server.url);
   // As text, since the test runner would replace an import.

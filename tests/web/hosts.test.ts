@@ -15,7 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { readAddress } from "../../web/state/address.js";
 import { writeAddress } from "../../web/state/written-address.js";
 import { serve, type Server } from "../wasm/server.js";
-import { firefoxPage, holds, launchChromium, launchFirefox, root, servePlayground } from "./browser.js";
+import { firefoxPage, holds, launchShell, launchFirefox, root, servePlayground } from "./browser.js";
 import { expectLargeMap } from "./large-map.js";
 
 const kText = '<attention-map text="Anna saw Ben."></attention-map>';
@@ -43,7 +43,7 @@ describe.each(["chromium", "firefox"] as const)("in %s", (name) => {
   const folders: string[] = [];
 
   beforeAll(async () => {
-    browser = await (name === "chromium" ? launchChromium() : launchFirefox());
+    browser = await (name === "chromium" ? launchShell() : launchFirefox());
   });
   afterEach(async () => {
     for (const server of servers.splice(0)) await server.close();
@@ -179,7 +179,7 @@ describe("the page for iframes", () => {
   let browser: Browser;
   const closing: { close(this: void): Promise<void> }[] = [];
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await launchShell();
   });
   afterEach(async () => {
     for (const served of closing.splice(0)) await served.close();
@@ -253,7 +253,7 @@ describe("in the room that a page gives", () => {
   let server: Server;
   let page: Page;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await launchShell();
     const special = (path: string, response: ServerResponse): boolean => {
       response.removeHeader("content-security-policy");
       if (path === "/favicon.ico") return Boolean(response.writeHead(204).end());

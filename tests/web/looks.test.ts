@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { axe, desktop, launchChromium, open, phone, root, seen, servePlayground, setText } from "./browser.js";
+import { axe, desktop, launchShell, open, phone, root, seen, servePlayground, setText } from "./browser.js";
 import type { Served } from "./browser.js";
 
 const kFolder = join(root, "build/screenshots");
@@ -18,7 +18,7 @@ let server: Served;
 
 beforeAll(async () => {
   mkdirSync(kFolder, { recursive: true });
-  [browser, server] = await Promise.all([launchChromium(), servePlayground()]);
+  [browser, server] = await Promise.all([launchShell(), servePlayground()]);
 });
 
 afterAll(async () => {

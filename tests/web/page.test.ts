@@ -12,7 +12,7 @@ import type { AttentionMap } from "../../web/elements/index.js";
 import { shownTokens as joined } from "../../web/maps/characters.js";
 import { kCatSatOnMat } from "../../web/views/cat-sat-on-mat.js";
 import {
-  desktop, drawn, editText, holds, launchChromium, open, phone, root, seen, servePlayground, setText, shownTokens,
+  desktop, drawn, editText, holds, launchShell, open, phone, root, seen, servePlayground, setText, shownTokens,
   smallMaps, texts,
 } from "./browser.js";
 import type { Served, View } from "./browser.js";
@@ -25,7 +25,7 @@ let engine: Engine;
 let model: Model;
 
 beforeAll(async () => {
-  [browser, server, engine] = await Promise.all([launchChromium(), servePlayground(), load()]);
+  [browser, server, engine] = await Promise.all([launchShell(), servePlayground(), load()]);
   model = await engine.loadModel("tiny");
 });
 

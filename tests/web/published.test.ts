@@ -15,7 +15,7 @@ import { load } from "headlens";
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { AttentionMap } from "../../web/elements/index.js";
-import { axe, drawn, launchChromium, open, phone, root, seen, servePlayground, texts, type Served, type View } from "./browser.js";
+import { axe, drawn, launchShell, open, phone, root, seen, servePlayground, texts, type Served, type View } from "./browser.js";
 
 /** The small models by the names of those in whose place they stand. */
 const kModels: Readonly<Record<string, string>> = {
@@ -69,8 +69,8 @@ beforeAll(async () => {
   await new Promise<void>((listening) => hub.listen(0, "127.0.0.1", listening));
   const { port } = hub.address() as AddressInfo;
   const rules = ["huggingface.co", kFilesHost].map((host) => `MAP ${host} 127.0.0.1:${port}`).join(", ");
-  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--ignore-certificate-errors", `--host-resolver-rules=${rules}`];
-  [browser, site] = await Promise.all([launchChromium({ args }), servePlayground()]);
+  const args = ["--ignore-certificate-errors", `--host-resolver-rules=${rules}`];
+  [browser, site] = await Promise.all([launchShell({ args }), servePlayground()]);
 });
 afterAll(async () => {
   await browser.close();

@@ -8,7 +8,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drawn, editText, launchChromium, open, root, servePlayground, setText, shownTokens } from "./browser.js";
+import { drawn, editText, launchShell, open, root, servePlayground, setText, shownTokens } from "./browser.js";
 import type { Served } from "./browser.js";
 
 /** 64 tokens, and a few more while the test types. */
@@ -20,7 +20,7 @@ let browser: Browser;
 let server: Served;
 
 beforeAll(async () => {
-  [browser, server] = await Promise.all([launchChromium(), servePlayground()]);
+  [browser, server] = await Promise.all([launchShell(), servePlayground()]);
 });
 
 afterAll(async () => {

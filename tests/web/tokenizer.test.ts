@@ -7,7 +7,7 @@ import type { JSHandle } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { differences } from "../tokenizer_goldens.js";
 import { serve, type Server } from "../wasm/server.js";
-import { launchChromium, launchFirefox, root, servePackage } from "./browser.js";
+import { launchShell, launchFirefox, root, servePackage } from "./browser.js";
 
 interface Encoder {
   encode(text: string): { readonly ids: number[] };
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test.each([["Chromium", launchChromium], ["Firefox", launchFirefox]] as const)("%s", async (_, launch) => {
+test.each([["Chromium", launchShell], ["Firefox", launchFirefox]] as const)("%s", async (_, launch) => {
   const browser = await launch();
   try {
     const page = await browser.newPage();
@@ -69,7 +69,7 @@ async function readBert(engine: AsyncEngine): Promise<{ tokens: readonly string[
 }
 
 test("a worker fetches the tokenizers that it has not, whose errors keep their codes", async () => {
-  const [packaged, browser] = await Promise.all([servePackage("<!doctype html><title>worker</title>"), launchChromium()]);
+  const [packaged, browser] = await Promise.all([servePackage("<!doctype html><title>worker</title>"), launchShell()]);
   try {
     const page = await browser.newPage();
     const asked: string[] = [];

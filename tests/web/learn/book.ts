@@ -3,7 +3,7 @@
 import type { Browser, Page } from "puppeteer-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { load, type Engine } from "headlens";
-import { firefoxPage, holds, launchChromium, launchFirefox, servePlayground, type Served } from "../browser.js";
+import { firefoxPage, holds, launchShell, launchFirefox, servePlayground, type Served } from "../browser.js";
 
 interface OpenPage {
   readonly page: Page;
@@ -20,7 +20,7 @@ export class Book {
   constructor(readonly name: "Chromium" | "Firefox") {
     beforeAll(async () => {
       this.#site = await servePlayground();
-      this.#browser = await (name === "Chromium" ? launchChromium() : launchFirefox({ extraPrefsFirefox: { "ui.prefersReducedMotion": 1 } }));
+      this.#browser = await (name === "Chromium" ? launchShell() : launchFirefox({ extraPrefsFirefox: { "ui.prefersReducedMotion": 1 } }));
       this.#engine = await load();
     });
     afterAll(async () => {

@@ -8,7 +8,7 @@ import type { Browser, Page } from "puppeteer-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import type { AttentionMap } from "../../../web/elements/index.js";
 import type { State } from "../../../web/state/state.js";
-import { desktop, launchChromium, open, root, servePackage } from "../browser.js";
+import { desktop, launchShell, open, root, servePackage } from "../browser.js";
 import type { Opened, Served, View } from "../browser.js";
 
 const kPage = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>View</title>
@@ -37,7 +37,7 @@ export class Views {
 
   constructor(areAlone = false) {
     beforeAll(async () => {
-      [this.#browser, this.#server, this.engine] = await Promise.all([launchChromium(), servePackage(kPage), load()]);
+      [this.#browser, this.#server, this.engine] = await Promise.all([launchShell(), servePackage(kPage), load()]);
       this.tiny = await this.engine.loadModel("tiny");
     });
     afterAll(async () => {
