@@ -2,10 +2,10 @@
 #
 # The headers that most files take in are parsed once for each library and program. That would hide one of them that a
 # file forgets to include, so that each folder has one build without: core/ that of tests/consumer, which compiles the
-# library as other projects do, and native/ that of the preset native.
+# library as other projects do, and native/ that of the preset native, where GCC gains nothing by it for the program.
 
-# Precompiles the headers in ARGN for the files of `target`, other than those with options of their own, for which compilers do not
-# take them.
+# Precompiles the headers in ARGN for the files of `target`, other than those with options of their own, for which
+# compilers do not take them.
 function(headlens_precompile_for target)
   target_precompile_headers(${target} PRIVATE ${ARGN})
   get_target_property(sources ${target} SOURCES)
@@ -25,12 +25,14 @@ function(headlens_less_work)
   if(TARGET headlens_opencl)
     set(opencl <opencl/runtime/status.h>)
   endif()
-  if(TARGET headlens_opencl)
-    headlens_precompile_for(headlens_opencl ${standard} ${opencl})
-  endif()
-  if(TARGET headlens)
-    headlens_precompile_for(headlens_tokenizer ${standard} <nlohmann/json.hpp>)
-    headlens_precompile_for(headlens ${standard} <nlohmann/json.hpp> <CLI/CLI.hpp>)
+  if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    if(TARGET headlens_opencl)
+      headlens_precompile_for(headlens_opencl ${standard} ${opencl})
+    endif()
+    if(TARGET headlens)
+      headlens_precompile_for(headlens_tokenizer ${standard} <nlohmann/json.hpp>)
+      target_precompile_headers(headlens PRIVATE ${standard} <nlohmann/json.hpp> <CLI/CLI.hpp>)
+    endif()
   endif()
   if(TARGET headlens_cases)
     get_target_property(main headlens_cases SOURCES)

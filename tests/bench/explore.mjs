@@ -2,8 +2,9 @@
 /**
  * npm run bench -- explore [FOLDER…]: how Explore answers a reader, in Chromium with one thread: how long a key press
  * takes in a text of 64 tokens until the sentence, all heads, the open one, its finding and what comes next are painted,
- * and how long a view takes to open after a click on its tab, at first and again. As a reader's, the pointer comes to a
- * tab a moment before the click. A FOLDER is the dist/ of another state, which takes turns with this one. Figures are
+ * how long a view takes to open after a click on its tab, at first and again, how long a head takes to be silenced, and how
+ * long lines of 12 heads with 512 tokens take to be drawn after each step of scrolling. As a reader's, the pointer comes to
+ * a tab a moment before the click. A FOLDER is the dist/ of another state, which takes turns with this one. Figures are
  * medians in milliseconds, and the range of the rounds.
  */
 import { join, resolve } from "node:path";
@@ -88,6 +89,46 @@ async function pointAndOpen(page, name) {
   return page.evaluate((one) => globalThis.openView(one), name);
 }
 
+/** In the page: silences the open head by the view's button, or lets it speak again, and returns the milliseconds. */
+async function silence() {
+  const map = document.getElementById("map");
+  const begin = performance.now();
+  const drawn = new Promise((done) => map.addEventListener("attention-draw", done, { once: true }));
+  map.shadowRoot.querySelector(".effect-tools button").click();
+  await drawn;
+  return performance.now() - begin;
+}
+
+/** In the page: the milliseconds of each redraw of the lines of 12 heads with 512 tokens, scrolled a bit before each. */
+async function redrawLines() {
+  const [heads, size] = [12, 512];
+  const data = new Float32Array(heads * size * size);
+  for (let row = 0; row < heads * size; row++) {
+    const weights = data.subarray(row * size, (row + 1) * size);
+    weights.forEach((_, col) => (weights[col] = ((row * 7919 + col * 104729) % 1009) ** 8));
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    weights.forEach((weight, col) => (weights[col] = weight / sum));
+  }
+  const map = document.createElement("attention-map");
+  const drawn = new Promise((done) => map.addEventListener("attention-draw", done, { once: true }));
+  const others = Array.from({ length: heads - 1 }, (_, head) => `0.${head + 1}`).join(" ");
+  Object.assign(map, { weights: { data, shape: [1, heads, size, size] }, layer: 0, head: 0, heads: others, view: "lines" });
+  document.body.prepend(map);
+  map.scrollIntoView();
+  await drawn;
+  const times = [];
+  for (let turn = 0; turn < 31; turn++) {
+    map.shadowRoot.querySelector(".lines-box").scrollTop = turn * 24;
+    await new Promise((next) => setTimeout(next, 20));
+    const begin = performance.now();
+    map.requestUpdate();
+    map.performUpdate();
+    times.push(performance.now() - begin);
+  }
+  map.remove();
+  return times;
+}
+
 const rest = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
 async function figuresOf(page) {
@@ -109,8 +150,17 @@ async function figuresOf(page) {
       await rest(200);
     }
   }
+  await pointAndOpen(page, "effect");
+  await rest(500);
+  const silenced = [];
+  for (let turn = 0; turn < 10; turn++) silenced.push(await page.evaluate(() => globalThis.silence()));
+  figures["a head is silenced, or speaks again"] = median(silenced.slice(2));
+  figures["lines of 12 heads, 512 tokens, a redraw"] = median(await page.evaluate(() => globalThis.redrawLines()));
   return figures;
 }
+
+/** What runs in the page. */
+const kInPage = [press, tabOf, openView, painted, nextFrame, silence, redrawLines];
 
 async function measure(folder) {
   const server = await serve(join(folder, "site"));
@@ -120,7 +170,7 @@ async function measure(folder) {
     await page.setViewport({ width: 1440, height: 900 });
     await page.goto(`${server.url}#text=${encodeURIComponent(kText)}`);
     await page.waitForFunction(() => document.documentElement.dataset.state === "drawn");
-    await page.evaluate(`Object.assign(globalThis, { press: ${press}, tabOf: ${tabOf}, openView: ${openView}, painted: ${painted}, nextFrame: ${nextFrame} })`);
+    await page.evaluate(`Object.assign(globalThis, { ${kInPage.map((one) => `${one.name}: ${one}`).join(", ")} })`);
     await rest(2000); // what is loaded later comes now
     await page.evaluate(() => document.getElementById("sentence").shadowRoot.querySelector(".sentence-edit").click());
     return await figuresOf(page);

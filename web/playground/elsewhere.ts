@@ -115,7 +115,7 @@ adopt(css`
   }
 
   #elsewhere-list li:not(.picture) attention-map::part(token) {
-    font-size: 15px;
+    font-size: 14px;
   }
 
   #elsewhere-list attention-map::part(finding) {

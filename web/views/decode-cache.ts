@@ -189,7 +189,7 @@ export const kCacheStyles = css`
     padding-inline-end: 8px;
     border: solid var(--faint);
     border-width: 1px 1px 1px 0;
-    font-size: 11px;
+    font-size: 12px;
     line-height: calc(var(--row) - 2px);
   }
   .decode-cells {

@@ -58,7 +58,7 @@ export const kDecodeStyles = css`
     border-radius: 3px;
     background: var(--tint, none);
     color: var(--ink-on-tint, var(--ink));
-    font-size: 15px;
+    font-size: 14px;
     line-height: 28px;
   }
   .decode-chip .token {

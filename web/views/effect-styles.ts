@@ -200,7 +200,7 @@ const own = css`
   }
   .effect-strip small {
     color: var(--faint);
-    font: 11px/14px var(--mono);
+    font: 12px/14px var(--mono);
   }
   .effect-strip [aria-pressed="true"] .effect-tint {
     outline: 2px solid var(--accent);

@@ -178,7 +178,7 @@ export const plotStyles = css`
   }
   .finder-plot text {
     fill: var(--faint);
-    font: 11px var(--mono);
+    font: 12px var(--mono);
   }
   .finder-plot .finder-axis-name {
     fill: var(--ink);

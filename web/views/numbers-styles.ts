@@ -107,7 +107,7 @@ export const kNumbersStyles = css`
     grid-auto-columns: minmax(0, 1fr);
     grid-auto-flow: column;
     color: var(--faint);
-    font: 11px/16px var(--mono);
+    font: 12px/16px var(--mono);
     text-align: center;
   }
   .num-lit {

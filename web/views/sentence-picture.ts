@@ -112,7 +112,7 @@ export const styles = css`
     border-radius: 0;
     background: color-mix(in srgb, var(--tint, transparent) calc(20% + 65% * var(--place, 0)), transparent);
     color: transparent;
-    font-size: 11px;
+    font-size: 12px;
     line-height: 1;
   }
   /* A name is read on its colour. */

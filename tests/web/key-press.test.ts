@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The time until the page has opened and until typing shows. It is measured and written to build/web-timings.json,
- * which is the file to read. The limits here are several times what an idle machine needs, since test machines are
- * shared. What a key press asks for does not depend on the machine, and is counted.
- */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+/** What a key press makes the page ask for, which does not depend on the machine. Times are in tests/bench/explore.mjs. */
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drawn, editText, launchShell, open, root, servePlayground, setText, shownTokens } from "./browser.js";
+import { editText, launchShell, open, servePlayground, setText } from "./browser.js";
 import type { Served } from "./browser.js";
 
-/** 64 tokens, and a few more while the test types. */
 const kText =
   "The old man and the sea were quiet when night came down over the small town where no one had seen a ship for years and the " +
   "children told each other stories about the day the last one left with all the men on board and never came home again to us";
@@ -26,38 +19,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await server.close();
-});
-
-test("the page opens, and redraws all heads of a 64-token text while it is typed", async () => {
-  const { page, faults } = await open(browser, server.url);
-  await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined);
-  const opening = await page.evaluate(() => ({
-    firstPaintMs: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
-    firstMapsMs:
-      performance.getEntriesByName("headlens:redraw").map((entry) => entry.startTime + entry.duration)[0] ?? NaN,
-  }));
-  await setText(page, kText);
-  const tokens = (await shownTokens(page)).length;
-  expect(tokens).toBeGreaterThanOrEqual(56);
-  expect(tokens).toBeLessThanOrEqual(80);
-  await editText(page);
-  await page.keyboard.press("End");
-  const redraws: number[] = [];
-  for (const key of " and then it was".repeat(2)) {
-    await page.evaluate(() => delete document.documentElement.dataset.redrawMs);
-    await page.keyboard.type(key);
-    await page.waitForFunction(() => document.documentElement.dataset.redrawMs !== undefined);
-    redraws.push(Number(await page.evaluate(() => document.documentElement.dataset.redrawMs)));
-    await drawn(page);
-  }
-  const sorted = redraws.toSorted((a, b) => a - b);
-  const median = sorted[sorted.length >> 1] ?? NaN;
-  const redraw = { tokens, keys: redraws.length, median, most: sorted.at(-1), all: redraws };
-  writeFileSync(join(root, "build/web-timings.json"), `${JSON.stringify({ opening, redraw }, undefined, 1)}\n`);
-  expect(median).toBeLessThan(500);
-  expect(opening.firstPaintMs).toBeLessThan(2000);
-  expect(faults).toEqual([]);
-  await page.close();
 });
 
 /**
