@@ -159,7 +159,7 @@ async function figuresOf(page) {
   return figures;
 }
 
-/** What runs in the page. */
+/** The functions that run in the page. */
 const kInPage = [press, tabOf, openView, painted, nextFrame, silence, redrawLines];
 
 async function measure(folder) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a key press makes the page ask for, which does not depend on the machine. Times are in tests/bench/explore.mjs. */
+/**
+ * Counts what a key press makes the page ask for, which does not depend on the machine. Times are measured by
+ * tests/bench/explore.mjs.
+ */
 import type { Browser } from "puppeteer-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { editText, launchShell, open, servePlayground, setText } from "./browser.js";
